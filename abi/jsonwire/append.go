@@ -1,0 +1,89 @@
+package jsonwire
+
+import (
+	"strconv"
+	"unicode/utf8"
+)
+
+const hexDigits = "0123456789abcdef"
+
+// AppendString appends s as a JSON string. Control characters, the quote and
+// the backslash are escaped; invalid UTF-8 becomes U+FFFD; everything else,
+// HTML characters included, is written as it is.
+func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
+	dst = append(dst, '"')
+	st := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if c >= 0x20 && c != '"' && c != '\\' {
+				i++
+				continue
+			}
+			dst = append(dst, s[st:i]...)
+			switch c {
+			case '"', '\\':
+				dst = append(dst, '\\', c)
+			case '\n':
+				dst = append(dst, '\\', 'n')
+			case '\r':
+				dst = append(dst, '\\', 'r')
+			case '\t':
+				dst = append(dst, '\\', 't')
+			default:
+				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+			}
+			i++
+			st = i
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(string(s[i:min(i+4, len(s))]))
+		if r == utf8.RuneError && n == 1 {
+			dst = append(dst, s[st:i]...)
+			dst = append(dst, "\uFFFD"...)
+			i++
+			st = i
+			continue
+		}
+		i += n
+	}
+	dst = append(dst, s[st:]...)
+	return append(dst, '"')
+}
+
+// AppendInt appends n as a JSON number.
+func AppendInt(dst []byte, n int64) []byte { return strconv.AppendInt(dst, n, 10) }
+
+// AppendBool appends true or false.
+func AppendBool(dst []byte, v bool) []byte { return strconv.AppendBool(dst, v) }
+
+// AppendKey appends a comma unless dst ends with '{', then the key and a colon.
+// The key must need no escaping.
+func AppendKey(dst []byte, key string) []byte {
+	dst = AppendComma(dst)
+	dst = append(dst, '"')
+	dst = append(dst, key...)
+	return append(dst, '"', ':')
+}
+
+// AppendComma appends a comma unless dst is empty or ends with an opening
+// bracket.
+func AppendComma(dst []byte) []byte {
+	if n := len(dst); n > 0 && dst[n-1] != '{' && dst[n-1] != '[' {
+		dst = append(dst, ',')
+	}
+	return dst
+}
+
+// AppendRaw appends raw JSON, or null when raw is empty.
+func AppendRaw(dst, raw []byte) []byte {
+	if len(raw) == 0 {
+		return append(dst, "null"...)
+	}
+	return append(dst, raw...)
+}
+
+// AppendField appends a string member.
+func AppendField[T ~string | ~[]byte](dst []byte, key string, v T) []byte {
+	return AppendString(AppendKey(dst, key), v)
+}
