@@ -116,8 +116,10 @@ type Submit struct {
 	Interaction string `json:"interaction,omitempty"`
 	// Proposal is the key of the proposal this continues.
 	Proposal string `json:"proposal,omitempty"`
-	// Reply is the structured answer, for OriginAnswer.
-	Reply *Reply `json:"reply,omitempty"`
+	// Asked and Reply are the follow-up interaction and its structured answer,
+	// for OriginAnswer: Content is empty then and the binding writes the message.
+	Asked *Interaction `json:"asked,omitempty"`
+	Reply *Reply       `json:"reply,omitempty"`
 }
 
 // Answer is a person's answer to a native-reply interaction. Only the step that
