@@ -51,13 +51,14 @@ type Decoder struct {
 	// first is set after '{' or '[': the next key or element takes no comma.
 	first bool
 	buf   []byte
+	// interned is nil unless Intern was called.
+	interned *internTable
 }
 
 // Reset starts reading b. The decoder keeps b; slices returned by [Decoder.Raw]
 // and [Decoder.Bytes] may alias it.
 func (d *Decoder) Reset(b []byte) {
-	buf := d.buf
-	*d = Decoder{b: b, buf: buf}
+	*d = Decoder{b: b, buf: d.buf, interned: d.interned}
 }
 
 // Err returns the first error met, or nil.

@@ -1,0 +1,34 @@
+package render
+
+import "io/fs"
+
+// File is one derived file.
+type File struct {
+	// Name is relative to the folder of package abi.
+	Name string
+	Data []byte
+}
+
+// All renders every derived file of the package in dir. Files that are only
+// partly derived (ABI.md) are read from dir and returned whole.
+func All(dir fs.FS) ([]File, error) {
+	m, err := Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	var files []File
+	for _, r := range []struct {
+		name   string
+		render func(*Model) ([]byte, error)
+	}{
+		{"codec_gen.go", codec},
+		{"guest/effects_gen.go", guestEffects},
+	} {
+		data, err := r.render(m)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, File{Name: r.name, Data: data})
+	}
+	return files, nil
+}
