@@ -1864,6 +1864,10 @@ func (x *Message) AppendJSON(dst []byte) []byte {
 		dst = append(dst, `,"token":`...)
 		dst = jsonwire.AppendString(dst, x.Token)
 	}
+	if len(x.ID) > 0 {
+		dst = append(dst, `,"id":`...)
+		dst = jsonwire.AppendRaw(dst, x.ID)
+	}
 	if len(x.Params) > 0 {
 		dst = append(dst, `,"params":`...)
 		dst = jsonwire.AppendRaw(dst, x.Params)
@@ -1906,6 +1910,8 @@ func (x *Message) decodeMember(d *jsonwire.Decoder, k []byte) {
 		x.Method = d.Interned()
 	case "token":
 		x.Token = d.String()
+	case "id":
+		x.ID = Raw(d.Raw())
 	case "params":
 		x.Params = Raw(d.Raw())
 	case "result":

@@ -70,9 +70,13 @@ type Message struct {
 	Method string `json:"method,omitempty"`
 	// Token is, for a request, the host's name for it, to be used in [ReplyTo];
 	// for a result or error the token of the [Call] it answers.
-	Token  string `json:"token,omitempty"`
-	Params Raw    `json:"params,omitempty"`
-	Result Raw    `json:"result,omitempty"`
+	Token string `json:"token,omitempty"`
+	// ID is, for a request, its JSON-RPC id as the child sent it. A binding uses
+	// it only to recognise a request that the provider names by its id later
+	// ("serverRequest/resolved", "$/cancel_request"); replies go by Token.
+	ID     Raw `json:"id,omitempty"`
+	Params Raw `json:"params,omitempty"`
+	Result Raw `json:"result,omitempty"`
 	// Error is set for MessageError. A call that timed out or could not be sent
 	// ends with an error too, with Code 0 and the reason in Local.
 	Error *CallError `json:"error,omitempty"`
