@@ -34,7 +34,8 @@ type Open struct {
 	// Settings are the remembered settings at the time.
 	Settings Settings `json:"settings"`
 	// Unsettled are client message ids whose delivery is uncertain. The binding
-	// asks the provider's history and answers with a [History] effect.
+	// asks the provider's history and answers with a [History] effect before
+	// [Ready].
 	Unsettled []string `json:"unsettled,omitempty"`
 }
 
