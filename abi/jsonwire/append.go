@@ -12,43 +12,46 @@ const hexDigits = "0123456789abcdef"
 // HTML characters included, is written as it is.
 func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
-	st := 0
+	for i := 0; ; i++ {
+		run := i
+		i = plain(s, i)
+		dst = append(dst, s[run:i]...)
+		if i < len(s) && s[i] >= utf8.RuneSelf {
+			run, i = i, opaque(s, i)
+			dst = appendText(dst, s[run:i])
+		}
+		if i >= len(s) {
+			return append(dst, '"')
+		}
+		switch c := s[i]; c {
+		case '"', '\\':
+			dst = append(dst, '\\', c)
+		case '\n':
+			dst = append(dst, '\\', 'n')
+		case '\r':
+			dst = append(dst, '\\', 'r')
+		case '\t':
+			dst = append(dst, '\\', 't')
+		default:
+			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
+		}
+	}
+}
+
+// appendText appends s, each byte that is not UTF-8 replaced by U+FFFD.
+func appendText[T ~string | ~[]byte](dst []byte, s T) []byte {
+	st := len(dst)
+	dst = append(dst, s...)
+	if utf8.Valid(dst[st:]) {
+		return dst
+	}
+	dst = dst[:st]
 	for i := 0; i < len(s); {
-		c := s[i]
-		if c < utf8.RuneSelf {
-			if c >= 0x20 && c != '"' && c != '\\' {
-				i++
-				continue
-			}
-			dst = append(dst, s[st:i]...)
-			switch c {
-			case '"', '\\':
-				dst = append(dst, '\\', c)
-			case '\n':
-				dst = append(dst, '\\', 'n')
-			case '\r':
-				dst = append(dst, '\\', 'r')
-			case '\t':
-				dst = append(dst, '\\', 't')
-			default:
-				dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
-			}
-			i++
-			st = i
-			continue
-		}
-		r, n := utf8.DecodeRuneInString(string(s[i:min(i+4, len(s))]))
-		if r == utf8.RuneError && n == 1 {
-			dst = append(dst, s[st:i]...)
-			dst = append(dst, "\uFFFD"...)
-			i++
-			st = i
-			continue
-		}
+		r, n := utf8.DecodeRuneInString(string(s[i:min(i+utf8.UTFMax, len(s))]))
+		dst = utf8.AppendRune(dst, r)
 		i += n
 	}
-	dst = append(dst, s[st:]...)
-	return append(dst, '"')
+	return dst
 }
 
 // AppendInt appends n as a JSON number.

@@ -9,12 +9,7 @@
 // where objects were (SCENARIOS T3).
 package jsonwire
 
-import (
-	"errors"
-	"strconv"
-	"unicode/utf16"
-	"unicode/utf8"
-)
+import "errors"
 
 // MaxDepth is the deepest nesting of arrays and objects the decoder accepts.
 const MaxDepth = 512
@@ -55,9 +50,15 @@ type Decoder struct {
 	interned *internTable
 }
 
+// keptBytes is the largest scratch buffer kept from one text to the next.
+const keptBytes = 1 << 20
+
 // Reset starts reading b. The decoder keeps b; slices returned by [Decoder.Raw]
 // and [Decoder.Bytes] may alias it.
 func (d *Decoder) Reset(b []byte) {
+	if cap(d.buf) > keptBytes {
+		d.buf = nil
+	}
 	*d = Decoder{b: b, buf: d.buf, interned: d.interned}
 }
 
@@ -85,14 +86,18 @@ func (d *Decoder) fail(err error) {
 }
 
 func (d *Decoder) ws() {
-	for d.i < len(d.b) {
-		switch d.b[d.i] {
-		case ' ', '\t', '\n', '\r':
-			d.i++
-		default:
-			return
-		}
+	// Compact JSON is the rule; keep its path short enough to be inlined.
+	if d.i < len(d.b) && d.b[d.i] <= ' ' {
+		d.i = space(d.b, d.i)
 	}
+}
+
+// space returns the index of the first byte at or after i that is no white space.
+func space(b []byte, i int) int {
+	for i < len(b) && (b[i] == ' ' || b[i] == '\n' || b[i] == '\t' || b[i] == '\r') {
+		i++
+	}
+	return i
 }
 
 // Kind looks at the next value without consuming it.
@@ -179,19 +184,41 @@ func (d *Decoder) NextKey() ([]byte, bool) {
 	if d.err != nil || !d.next('}') {
 		return nil, false
 	}
-	if d.i >= len(d.b) || d.b[d.i] != '"' {
+	b, i := d.b, d.i
+	if i >= len(b) || b[i] != '"' {
 		d.fail(ErrSyntax)
 		return nil, false
 	}
+	// Nearly every key is short and plain: find its end right here.
+	st := i + 1
+	for i = st; i < len(b) && isKey[b[i]]; {
+		i++
+	}
+	if i+1 < len(b) && b[i] == '"' && b[i+1] == ':' {
+		d.i = i + 2
+		return b[st:i], true
+	}
 	k := d.str()
 	d.ws()
-	if d.i >= len(d.b) || d.b[d.i] != ':' {
+	if d.i >= len(b) || b[d.i] != ':' {
 		d.fail(ErrSyntax)
 		return nil, false
 	}
 	d.i++
 	return k, d.err == nil
 }
+
+// isKey holds the characters that are common in keys and stand for themselves.
+var isKey = func() (t [256]bool) {
+	for c := byte('a'); c <= 'z'; c++ {
+		t[c], t[c-'a'+'A'] = true, true
+	}
+	for c := byte('0'); c <= '9'; c++ {
+		t[c] = true
+	}
+	t['_'], t['-'], t['/'], t['$'], t['.'] = true, true, true, true, true
+	return t
+}()
 
 // NextElem reports whether the array has another element, which must then be
 // consumed or skipped.
@@ -228,22 +255,6 @@ func (d *Decoder) Bool() bool {
 	return false
 }
 
-// Int returns the next value if it is a whole number within int64; any other
-// value is skipped and 0 returned. A fraction or exponent is cut off at the
-// integer part only when it is exactly representable; otherwise 0.
-func (d *Decoder) Int() int64 {
-	if d.Kind() != Number {
-		d.Skip()
-		return 0
-	}
-	b := d.number()
-	n, err := strconv.ParseInt(string(b), 10, 64)
-	if err != nil {
-		return 0
-	}
-	return n
-}
-
 // String returns the next value if it is a string; any other value is skipped
 // and "" returned.
 func (d *Decoder) String() string {
@@ -274,235 +285,4 @@ func (d *Decoder) Raw() []byte {
 		return nil
 	}
 	return d.b[st:d.i]
-}
-
-// Skip consumes the next value of whatever type, checking its syntax. A string
-// is not unescaped.
-func (d *Decoder) Skip() {
-	switch d.Kind() {
-	case Null:
-		d.lit("null")
-	case Bool:
-		if d.b[d.i] == 't' {
-			d.lit("true")
-		} else {
-			d.lit("false")
-		}
-	case Number:
-		d.number()
-	case String:
-		d.skipStr()
-	case Array:
-		for ok := d.begin(Array); ok && d.NextElem(); {
-			d.Skip()
-		}
-	case Object:
-		for ok := d.begin(Object); ok && d.skipKey(); {
-			d.Skip()
-		}
-	default:
-		d.fail(ErrSyntax)
-	}
-}
-
-func (d *Decoder) skipKey() bool {
-	if d.err != nil || !d.next('}') {
-		return false
-	}
-	if d.i >= len(d.b) || d.b[d.i] != '"' {
-		d.fail(ErrSyntax)
-		return false
-	}
-	d.skipStr()
-	d.ws()
-	if d.i >= len(d.b) || d.b[d.i] != ':' {
-		d.fail(ErrSyntax)
-		return false
-	}
-	d.i++
-	return true
-}
-
-func (d *Decoder) number() []byte {
-	st := d.i
-	digits := func() bool {
-		n := d.i
-		for d.i < len(d.b) && d.b[d.i] >= '0' && d.b[d.i] <= '9' {
-			d.i++
-		}
-		return d.i > n
-	}
-	if d.i < len(d.b) && d.b[d.i] == '-' {
-		d.i++
-	}
-	if d.i < len(d.b) && d.b[d.i] == '0' {
-		d.i++
-	} else if !digits() {
-		d.fail(ErrSyntax)
-		return nil
-	}
-	if d.i < len(d.b) && d.b[d.i] == '.' {
-		d.i++
-		if !digits() {
-			d.fail(ErrSyntax)
-			return nil
-		}
-	}
-	if d.i < len(d.b) && (d.b[d.i] == 'e' || d.b[d.i] == 'E') {
-		d.i++
-		if d.i < len(d.b) && (d.b[d.i] == '+' || d.b[d.i] == '-') {
-			d.i++
-		}
-		if !digits() {
-			d.fail(ErrSyntax)
-			return nil
-		}
-	}
-	return d.b[st:d.i]
-}
-
-// skipStr consumes a string, checking escapes but not building it.
-func (d *Decoder) skipStr() {
-	for i := d.i + 1; i < len(d.b); i++ {
-		switch c := d.b[i]; {
-		case c == '"':
-			d.i = i + 1
-			return
-		case c == '\\':
-			i++
-			if i >= len(d.b) {
-				d.fail(ErrSyntax)
-				return
-			}
-			switch d.b[i] {
-			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-			case 'u':
-				if _, ok := hex4(d.b, i+1); !ok {
-					d.fail(ErrSyntax)
-					return
-				}
-				i += 4
-			default:
-				d.fail(ErrSyntax)
-				return
-			}
-		case c < 0x20:
-			d.fail(ErrSyntax)
-			return
-		}
-	}
-	d.fail(ErrSyntax)
-}
-
-// str reads a string; without escapes it aliases the input.
-func (d *Decoder) str() []byte {
-	st := d.i + 1
-	for i := st; i < len(d.b); i++ {
-		switch c := d.b[i]; {
-		case c == '"':
-			d.i = i + 1
-			if out := d.b[st:i]; utf8.Valid(out) {
-				return out
-			}
-			return d.slowStr(st)
-		case c == '\\':
-			return d.slowStr(st)
-		case c < 0x20:
-			d.fail(ErrSyntax)
-			return nil
-		}
-	}
-	d.fail(ErrSyntax)
-	return nil
-}
-
-// slowStr unescapes into buf; invalid UTF-8 and lone surrogates become U+FFFD.
-func (d *Decoder) slowStr(st int) []byte {
-	out := d.buf[:0]
-	for i := st; i < len(d.b); {
-		c := d.b[i]
-		switch {
-		case c == '"':
-			d.i = i + 1
-			d.buf = out
-			return out
-		case c < 0x20:
-			d.fail(ErrSyntax)
-			return nil
-		case c == '\\':
-			if i+1 >= len(d.b) {
-				d.fail(ErrSyntax)
-				return nil
-			}
-			i++
-			switch e := d.b[i]; e {
-			case '"', '\\', '/':
-				out = append(out, e)
-			case 'b':
-				out = append(out, '\b')
-			case 'f':
-				out = append(out, '\f')
-			case 'n':
-				out = append(out, '\n')
-			case 'r':
-				out = append(out, '\r')
-			case 't':
-				out = append(out, '\t')
-			case 'u':
-				r, ok := hex4(d.b, i+1)
-				if !ok {
-					d.fail(ErrSyntax)
-					return nil
-				}
-				i += 4
-				if utf16.IsSurrogate(r) {
-					r2, ok := rune(0), false
-					if i+2 < len(d.b) && d.b[i+1] == '\\' && d.b[i+2] == 'u' {
-						r2, ok = hex4(d.b, i+3)
-					}
-					if dec := utf16.DecodeRune(r, r2); ok && dec != utf8.RuneError {
-						r = dec
-						i += 6
-					} else {
-						r = utf8.RuneError
-					}
-				}
-				out = utf8.AppendRune(out, r)
-			default:
-				d.fail(ErrSyntax)
-				return nil
-			}
-			i++
-		case c < utf8.RuneSelf:
-			out = append(out, c)
-			i++
-		default:
-			r, n := utf8.DecodeRune(d.b[i:])
-			out = utf8.AppendRune(out, r)
-			i += n
-		}
-	}
-	d.fail(ErrSyntax)
-	return nil
-}
-
-func hex4(b []byte, i int) (rune, bool) {
-	if i+4 > len(b) {
-		return 0, false
-	}
-	var r rune
-	for _, c := range b[i : i+4] {
-		switch {
-		case c >= '0' && c <= '9':
-			c -= '0'
-		case c >= 'a' && c <= 'f':
-			c -= 'a' - 10
-		case c >= 'A' && c <= 'F':
-			c -= 'A' - 10
-		default:
-			return 0, false
-		}
-		r = r<<4 | rune(c)
-	}
-	return r, true
 }
