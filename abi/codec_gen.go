@@ -4210,6 +4210,20 @@ func (x *Effect) kinds() (n int) {
 	return n
 }
 
+// Known reports whether x is one of the constants of its type.
+func (x ContentType) Known() bool {
+	switch x {
+	case ContentText, ContentImage, ContentFile:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (ContentType) Values() []ContentType {
+	return []ContentType{ContentText, ContentImage, ContentFile}
+}
+
 func decodeContentType(d *jsonwire.Decoder) ContentType {
 	s := d.Bytes()
 	switch string(s) {
@@ -4223,6 +4237,20 @@ func decodeContentType(d *jsonwire.Decoder) ContentType {
 	return ContentType(s)
 }
 
+// Known reports whether x is one of the constants of its type.
+func (x Restored) Known() bool {
+	switch x {
+	case RestoredNew, RestoredResumed, RestoredReplaced:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (Restored) Values() []Restored {
+	return []Restored{RestoredNew, RestoredResumed, RestoredReplaced}
+}
+
 func decodeRestored(d *jsonwire.Decoder) Restored {
 	s := d.Bytes()
 	switch string(s) {
@@ -4234,6 +4262,20 @@ func decodeRestored(d *jsonwire.Decoder) Restored {
 		return RestoredReplaced
 	}
 	return Restored(s)
+}
+
+// Known reports whether x is one of the constants of its type.
+func (x DeliveryStatus) Known() bool {
+	switch x {
+	case DeliveryAccepted, DeliveryRejected, DeliveryNotSent, DeliveryUnknown:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (DeliveryStatus) Values() []DeliveryStatus {
+	return []DeliveryStatus{DeliveryAccepted, DeliveryRejected, DeliveryNotSent, DeliveryUnknown}
 }
 
 func decodeDeliveryStatus(d *jsonwire.Decoder) DeliveryStatus {
@@ -4251,6 +4293,20 @@ func decodeDeliveryStatus(d *jsonwire.Decoder) DeliveryStatus {
 	return DeliveryStatus(s)
 }
 
+// Known reports whether x is one of the constants of its type.
+func (x Channel) Known() bool {
+	switch x {
+	case ChannelText, ChannelReasoning, ChannelPlan, ChannelOutput:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (Channel) Values() []Channel {
+	return []Channel{ChannelText, ChannelReasoning, ChannelPlan, ChannelOutput}
+}
+
 func decodeChannel(d *jsonwire.Decoder) Channel {
 	s := d.Bytes()
 	switch string(s) {
@@ -4266,6 +4322,20 @@ func decodeChannel(d *jsonwire.Decoder) Channel {
 	return Channel(s)
 }
 
+// Known reports whether x is one of the constants of its type.
+func (x ItemStatus) Known() bool {
+	switch x {
+	case ItemRunning, ItemCompleted, ItemFailed, ItemDeclined, ItemIncomplete:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (ItemStatus) Values() []ItemStatus {
+	return []ItemStatus{ItemRunning, ItemCompleted, ItemFailed, ItemDeclined, ItemIncomplete}
+}
+
 func decodeItemStatus(d *jsonwire.Decoder) ItemStatus {
 	s := d.Bytes()
 	switch string(s) {
@@ -4277,8 +4347,24 @@ func decodeItemStatus(d *jsonwire.Decoder) ItemStatus {
 		return ItemFailed
 	case string(ItemDeclined):
 		return ItemDeclined
+	case string(ItemIncomplete):
+		return ItemIncomplete
 	}
 	return ItemStatus(s)
+}
+
+// Known reports whether x is one of the constants of its type.
+func (x ItemType) Known() bool {
+	switch x {
+	case ItemMessage, ItemReasoning, ItemPlan, ItemCommand, ItemEdit, ItemTool, ItemSearch, ItemOther:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (ItemType) Values() []ItemType {
+	return []ItemType{ItemMessage, ItemReasoning, ItemPlan, ItemCommand, ItemEdit, ItemTool, ItemSearch, ItemOther}
 }
 
 func decodeItemType(d *jsonwire.Decoder) ItemType {
@@ -4304,6 +4390,20 @@ func decodeItemType(d *jsonwire.Decoder) ItemType {
 	return ItemType(s)
 }
 
+// Known reports whether x is one of the constants of its type.
+func (x TurnStatus) Known() bool {
+	switch x {
+	case TurnCompleted, TurnInterrupted, TurnFailed:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (TurnStatus) Values() []TurnStatus {
+	return []TurnStatus{TurnCompleted, TurnInterrupted, TurnFailed}
+}
+
 func decodeTurnStatus(d *jsonwire.Decoder) TurnStatus {
 	s := d.Bytes()
 	switch string(s) {
@@ -4317,9 +4417,25 @@ func decodeTurnStatus(d *jsonwire.Decoder) TurnStatus {
 	return TurnStatus(s)
 }
 
+// Known reports whether x is one of the constants of its type.
+func (x Needs) Known() bool {
+	switch x {
+	case NeedsNothing, NeedsRelaunch, NeedsSignIn, NeedsChoice:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (Needs) Values() []Needs {
+	return []Needs{NeedsNothing, NeedsRelaunch, NeedsSignIn, NeedsChoice}
+}
+
 func decodeNeeds(d *jsonwire.Decoder) Needs {
 	s := d.Bytes()
 	switch string(s) {
+	case string(NeedsNothing):
+		return NeedsNothing
 	case string(NeedsRelaunch):
 		return NeedsRelaunch
 	case string(NeedsSignIn):
@@ -4328,6 +4444,20 @@ func decodeNeeds(d *jsonwire.Decoder) Needs {
 		return NeedsChoice
 	}
 	return Needs(s)
+}
+
+// Known reports whether x is one of the constants of its type.
+func (x MessageType) Known() bool {
+	switch x {
+	case MessageRequest, MessageNotification, MessageResult, MessageError:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (MessageType) Values() []MessageType {
+	return []MessageType{MessageRequest, MessageNotification, MessageResult, MessageError}
 }
 
 func decodeMessageType(d *jsonwire.Decoder) MessageType {
@@ -4343,6 +4473,20 @@ func decodeMessageType(d *jsonwire.Decoder) MessageType {
 		return MessageError
 	}
 	return MessageType(s)
+}
+
+// Known reports whether x is one of the constants of its type.
+func (x Origin) Known() bool {
+	switch x {
+	case OriginUser, OriginRetry, OriginAnswer, OriginImplement, OriginFeedback, OriginSteer:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (Origin) Values() []Origin {
+	return []Origin{OriginUser, OriginRetry, OriginAnswer, OriginImplement, OriginFeedback, OriginSteer}
 }
 
 func decodeOrigin(d *jsonwire.Decoder) Origin {
@@ -4364,6 +4508,20 @@ func decodeOrigin(d *jsonwire.Decoder) Origin {
 	return Origin(s)
 }
 
+// Known reports whether x is one of the constants of its type.
+func (x WithdrawReason) Known() bool {
+	switch x {
+	case WithdrawStop, WithdrawSteer, WithdrawExpired, WithdrawClosed, WithdrawUnsolicited:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (WithdrawReason) Values() []WithdrawReason {
+	return []WithdrawReason{WithdrawStop, WithdrawSteer, WithdrawExpired, WithdrawClosed, WithdrawUnsolicited}
+}
+
 func decodeWithdrawReason(d *jsonwire.Decoder) WithdrawReason {
 	s := d.Bytes()
 	switch string(s) {
@@ -4379,6 +4537,20 @@ func decodeWithdrawReason(d *jsonwire.Decoder) WithdrawReason {
 		return WithdrawUnsolicited
 	}
 	return WithdrawReason(s)
+}
+
+// Known reports whether x is one of the constants of its type.
+func (x InteractionType) Known() bool {
+	switch x {
+	case InteractionQuestion, InteractionPermission, InteractionForm, InteractionURL, InteractionReview:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (InteractionType) Values() []InteractionType {
+	return []InteractionType{InteractionQuestion, InteractionPermission, InteractionForm, InteractionURL, InteractionReview}
 }
 
 func decodeInteractionType(d *jsonwire.Decoder) InteractionType {
@@ -4398,6 +4570,20 @@ func decodeInteractionType(d *jsonwire.Decoder) InteractionType {
 	return InteractionType(s)
 }
 
+// Known reports whether x is one of the constants of its type.
+func (x Route) Known() bool {
+	switch x {
+	case RouteNative, RouteFollowUp:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (Route) Values() []Route {
+	return []Route{RouteNative, RouteFollowUp}
+}
+
 func decodeRoute(d *jsonwire.Decoder) Route {
 	s := d.Bytes()
 	switch string(s) {
@@ -4409,15 +4595,45 @@ func decodeRoute(d *jsonwire.Decoder) Route {
 	return Route(s)
 }
 
+// Known reports whether x is one of the constants of its type.
+func (x Scope) Known() bool {
+	switch x {
+	case ScopeTurn, ScopeSession, ScopeRestored:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (Scope) Values() []Scope {
+	return []Scope{ScopeTurn, ScopeSession, ScopeRestored}
+}
+
 func decodeScope(d *jsonwire.Decoder) Scope {
 	s := d.Bytes()
 	switch string(s) {
+	case string(ScopeTurn):
+		return ScopeTurn
 	case string(ScopeSession):
 		return ScopeSession
 	case string(ScopeRestored):
 		return ScopeRestored
 	}
 	return Scope(s)
+}
+
+// Known reports whether x is one of the constants of its type.
+func (x DecisionKind) Known() bool {
+	switch x {
+	case AllowOnce, AllowAlways, RejectOnce, RejectAlways, DecisionCancel:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (DecisionKind) Values() []DecisionKind {
+	return []DecisionKind{AllowOnce, AllowAlways, RejectOnce, RejectAlways, DecisionCancel}
 }
 
 func decodeDecisionKind(d *jsonwire.Decoder) DecisionKind {
@@ -4437,6 +4653,20 @@ func decodeDecisionKind(d *jsonwire.Decoder) DecisionKind {
 	return DecisionKind(s)
 }
 
+// Known reports whether x is one of the constants of its type.
+func (x AnswerState) Known() bool {
+	switch x {
+	case StateAnswered, StateSkipped:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (AnswerState) Values() []AnswerState {
+	return []AnswerState{StateAnswered, StateSkipped}
+}
+
 func decodeAnswerState(d *jsonwire.Decoder) AnswerState {
 	s := d.Bytes()
 	switch string(s) {
@@ -4446,6 +4676,20 @@ func decodeAnswerState(d *jsonwire.Decoder) AnswerState {
 		return StateSkipped
 	}
 	return AnswerState(s)
+}
+
+// Known reports whether x is one of the constants of its type.
+func (x Action) Known() bool {
+	switch x {
+	case ActionAccept, ActionDecline, ActionCancel:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (Action) Values() []Action {
+	return []Action{ActionAccept, ActionDecline, ActionCancel}
 }
 
 func decodeAction(d *jsonwire.Decoder) Action {
@@ -4459,6 +4703,20 @@ func decodeAction(d *jsonwire.Decoder) Action {
 		return ActionCancel
 	}
 	return Action(s)
+}
+
+// Known reports whether x is one of the constants of its type.
+func (x Disposition) Known() bool {
+	switch x {
+	case DispositionAnswered, DispositionSkipped, DispositionCancelled, DispositionExpired, DispositionUncertain:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (Disposition) Values() []Disposition {
+	return []Disposition{DispositionAnswered, DispositionSkipped, DispositionCancelled, DispositionExpired, DispositionUncertain}
 }
 
 func decodeDisposition(d *jsonwire.Decoder) Disposition {
@@ -4478,6 +4736,20 @@ func decodeDisposition(d *jsonwire.Decoder) Disposition {
 	return Disposition(s)
 }
 
+// Known reports whether x is one of the constants of its type.
+func (x Permission) Known() bool {
+	switch x {
+	case PermissionDefault, PermissionAcceptEdits, PermissionAuto, PermissionBypass:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (Permission) Values() []Permission {
+	return []Permission{PermissionDefault, PermissionAcceptEdits, PermissionAuto, PermissionBypass}
+}
+
 func decodePermission(d *jsonwire.Decoder) Permission {
 	s := d.Bytes()
 	switch string(s) {
@@ -4493,6 +4765,20 @@ func decodePermission(d *jsonwire.Decoder) Permission {
 	return Permission(s)
 }
 
+// Known reports whether x is one of the constants of its type.
+func (x Meaning) Known() bool {
+	switch x {
+	case MeaningPlanning, MeaningExecution, MeaningNone:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (Meaning) Values() []Meaning {
+	return []Meaning{MeaningPlanning, MeaningExecution, MeaningNone}
+}
+
 func decodeMeaning(d *jsonwire.Decoder) Meaning {
 	s := d.Bytes()
 	switch string(s) {
@@ -4500,8 +4786,24 @@ func decodeMeaning(d *jsonwire.Decoder) Meaning {
 		return MeaningPlanning
 	case string(MeaningExecution):
 		return MeaningExecution
+	case string(MeaningNone):
+		return MeaningNone
 	}
 	return Meaning(s)
+}
+
+// Known reports whether x is one of the constants of its type.
+func (x Enforcer) Known() bool {
+	switch x {
+	case EnforcedByHarness, EnforcedByHost, EnforcedByNobody:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (Enforcer) Values() []Enforcer {
+	return []Enforcer{EnforcedByHarness, EnforcedByHost, EnforcedByNobody}
 }
 
 func decodeEnforcer(d *jsonwire.Decoder) Enforcer {
@@ -4515,6 +4817,20 @@ func decodeEnforcer(d *jsonwire.Decoder) Enforcer {
 		return EnforcedByNobody
 	}
 	return Enforcer(s)
+}
+
+// Known reports whether x is one of the constants of its type.
+func (x Support) Known() bool {
+	switch x {
+	case SupportNative, SupportRelaunch, SupportStandIn, SupportNone:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (Support) Values() []Support {
+	return []Support{SupportNative, SupportRelaunch, SupportStandIn, SupportNone}
 }
 
 func decodeSupport(d *jsonwire.Decoder) Support {
@@ -4532,6 +4848,20 @@ func decodeSupport(d *jsonwire.Decoder) Support {
 	return Support(s)
 }
 
+// Known reports whether x is one of the constants of its type.
+func (x Applies) Known() bool {
+	switch x {
+	case AppliesLive, AppliesNextTurn, AppliesRelaunch:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (Applies) Values() []Applies {
+	return []Applies{AppliesLive, AppliesNextTurn, AppliesRelaunch}
+}
+
 func decodeApplies(d *jsonwire.Decoder) Applies {
 	s := d.Bytes()
 	switch string(s) {
@@ -4543,6 +4873,20 @@ func decodeApplies(d *jsonwire.Decoder) Applies {
 		return AppliesRelaunch
 	}
 	return Applies(s)
+}
+
+// Known reports whether x is one of the constants of its type.
+func (x Steering) Known() bool {
+	switch x {
+	case SteeringNative, SteeringCancelAndPrompt, SteeringNone:
+		return true
+	}
+	return false
+}
+
+// Values returns the constants of the type in their order.
+func (Steering) Values() []Steering {
+	return []Steering{SteeringNative, SteeringCancelAndPrompt, SteeringNone}
 }
 
 func decodeSteering(d *jsonwire.Decoder) Steering {

@@ -155,6 +155,9 @@ const (
 	ItemCompleted ItemStatus = "completed"
 	ItemFailed    ItemStatus = "failed"
 	ItemDeclined  ItemStatus = "declined"
+	// ItemIncomplete is given by the host to an item that was still streaming
+	// when its turn ended.
+	ItemIncomplete ItemStatus = "incomplete"
 )
 
 // ItemType classifies an item of the timeline.

@@ -32,7 +32,7 @@ func codec(m *Model) ([]byte, error) {
 		}
 	}
 	for _, e := range m.Enums {
-		enumDecoder(&b, e)
+		enumMethods(&b, e)
 	}
 	return gofmt(b.Bytes())
 }
@@ -243,17 +243,18 @@ func decodeOne(f *Field) string {
 	return "Raw(d.Raw())"
 }
 
-// enumDecoder avoids an allocation for the values that are declared; others pass
-// through, because a newer peer may know more of them.
-func enumDecoder(b *bytes.Buffer, e *Enum) {
+// enumMethods writes the methods of a string type and its decoder, which avoids
+// an allocation for the values that are declared; others pass through, because a
+// newer peer may know more of them.
+func enumMethods(b *bytes.Buffer, e *Enum) {
 	var values []string
 	for _, v := range e.Values {
-		if v.Value != "" {
-			values = append(values, v.Name)
-		}
+		values = append(values, v.Name)
 	}
-	fmt.Fprintf(b, "\nfunc decode%s(d *jsonwire.Decoder) %s {\n", e.Name, e.Name)
-	b.WriteString("s := d.Bytes()\nswitch string(s) {\n")
+	all := strings.Join(values, ", ")
+	fmt.Fprintf(b, "\n// Known reports whether x is one of the constants of its type.\nfunc (x %s) Known() bool {\nswitch x {\ncase %s:\nreturn true\n}\nreturn false\n}\n", e.Name, all)
+	fmt.Fprintf(b, "\n// Values returns the constants of the type in their order.\nfunc (%[1]s) Values() []%[1]s {\nreturn []%[1]s{%[2]s}\n}\n", e.Name, all)
+	fmt.Fprintf(b, "\nfunc decode%[1]s(d *jsonwire.Decoder) %[1]s {\ns := d.Bytes()\nswitch string(s) {\n", e.Name)
 	for _, v := range values {
 		fmt.Fprintf(b, "case string(%[1]s):\nreturn %[1]s\n", v)
 	}
