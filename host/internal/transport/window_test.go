@@ -1,0 +1,284 @@
+package transport_test
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aoagents/ao-host/host/internal/transport"
+)
+
+// counted counts the bytes read from it.
+type counted struct {
+	r io.Reader
+	n atomic.Int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n.Add(int64(n))
+	return n, err
+}
+
+// settled waits until the counter stands still and returns it.
+func settled(c *counted) int64 {
+	last := int64(-1)
+	for still := 0; still < 5; {
+		time.Sleep(10 * time.Millisecond)
+		if n := c.n.Load(); n == last {
+			still++
+		} else {
+			last, still = n, 0
+		}
+	}
+	return last
+}
+
+func delta(i int) string {
+	return fmt.Sprintf(`{"method":"item/agentMessage/delta","params":{"n":%d,"delta":"%s"}}`+"\n", i, strings.Repeat("d", 100))
+}
+
+func TestT2_ABurstPausesTheReaderUntilItIsAcknowledged(t *testing.T) {
+	const total = 20000
+	var in strings.Builder
+	for i := range total {
+		in.WriteString(delta(i))
+	}
+	src := &counted{r: strings.NewReader(in.String())}
+	c := transport.Start(transport.Config{R: src, W: io.Discard, Window: 256 << 10})
+	defer c.Close()
+
+	// Take everything on offer without acknowledging anything.
+	var got []transport.Frame
+	held := 0
+	for quiet := false; !quiet; {
+		select {
+		case b := <-c.Recv():
+			got = append(got, b...)
+		case <-time.After(300 * time.Millisecond):
+			quiet = true
+		}
+	}
+	for _, f := range got {
+		held += len(f.Payload)
+	}
+	if len(got) == 0 || held > 256<<10 {
+		t.Fatalf("%d frames of %d bytes were delivered into a window of 256 KiB", len(got), held)
+	}
+	if n := settled(src); n >= int64(in.Len())/2 {
+		t.Errorf("the reader took %d of %d bytes although the window is full", n, in.Len())
+	}
+
+	// Half of the window admits about half a window more, not everything.
+	c.Ack(got[len(got)/2].N)
+	more := 0
+	for quiet := false; !quiet; {
+		select {
+		case b := <-c.Recv():
+			got = append(got, b...)
+			more += len(b)
+		case <-time.After(300 * time.Millisecond):
+			quiet = true
+		}
+	}
+	if more == 0 || more > len(got)*2/3 {
+		t.Errorf("acknowledging half of the window let %d more frames in", more)
+	}
+
+	c.Ack(got[len(got)-1].N)
+	for b := range c.Recv() {
+		got = append(got, b...)
+		c.Ack(b[len(b)-1].N)
+	}
+	if len(got) != total {
+		t.Fatalf("%d of %d frames arrived", len(got), total)
+	}
+	for i, f := range got {
+		if want := fmt.Sprintf(`{"n":%d,`, i); f.N != uint64(i+1) || !strings.HasPrefix(string(f.Payload), want) {
+			t.Fatalf("frame %d is number %d with payload %.20s", i+1, f.N, f.Payload)
+		}
+	}
+}
+
+func TestT2_AFrameLargerThanTheWindowStillPasses(t *testing.T) {
+	in := delta(1) + `{"id":1,"result":"` + strings.Repeat("x", 1<<20) + "\"}\n" + delta(2)
+	c := transport.Start(transport.Config{R: strings.NewReader(in), W: io.Discard, Window: 4 << 10})
+	defer c.Close()
+	var n uint64
+	for n < 3 {
+		for _, f := range next(t, c) {
+			n = f.N
+			c.Ack(n)
+		}
+	}
+}
+
+func TestAnAcknowledgementOfFramesNotYetDeliveredCountsForNothing(t *testing.T) {
+	r, w := pipe(t)
+	c := transport.Start(transport.Config{R: r, W: io.Discard, Window: 1 << 10})
+	defer c.Close()
+	c.Ack(1 << 40)
+	go func() {
+		for i := range 100 {
+			_, _ = io.WriteString(w, delta(i))
+		}
+	}()
+	got := 0
+	for quiet := false; !quiet; {
+		select {
+		case b := <-c.Recv():
+			got += len(b)
+		case <-time.After(300 * time.Millisecond):
+			quiet = true
+		}
+	}
+	if got == 0 || got > 10 {
+		t.Errorf("%d frames came through a window of 1 KiB", got)
+	}
+}
+
+func TestTwoByteLinesCannotFillTheWindowWithFrames(t *testing.T) {
+	c := transport.Start(transport.Config{R: strings.NewReader(strings.Repeat("x\n", 1<<20)), W: io.Discard, Window: 64 << 10})
+	defer c.Close()
+	got := 0
+	for quiet := false; !quiet; {
+		select {
+		case b := <-c.Recv():
+			got += len(b)
+		case <-time.After(300 * time.Millisecond):
+			quiet = true
+		}
+	}
+	if got == 0 || got > 1000 {
+		t.Errorf("a window of 64 KiB holds %d frames", got)
+	}
+}
+
+func TestT2_AHundredThousandNotificationsAndASlowConsumerStayInBoundedMemory(t *testing.T) {
+	const total = 100_000
+	r, w := pipe(t)
+	go func() {
+		defer func() { _ = w.Close() }()
+		var burst strings.Builder
+		for i := range total {
+			burst.WriteString(delta(i))
+			if burst.Len() > 32<<10 {
+				if _, err := io.WriteString(w, burst.String()); err != nil {
+					return
+				}
+				burst.Reset()
+			}
+		}
+		_, _ = io.WriteString(w, burst.String())
+	}()
+	const window = 1 << 20
+	c := transport.Start(transport.Config{R: r, W: io.Discard, Window: window})
+	defer c.Close()
+	runtime.GC()
+	var base, now runtime.MemStats
+	runtime.ReadMemStats(&base)
+	var n, acked uint64
+	var peak uint64
+	for b := range c.Recv() {
+		n = b[len(b)-1].N
+		// Commit in groups, as the session does.
+		if n-acked > 2000 || n == total {
+			time.Sleep(2 * time.Millisecond)
+			c.Ack(n)
+			acked = n
+		}
+		if n%5000 < 256 {
+			runtime.GC()
+			runtime.ReadMemStats(&now)
+			if now.HeapAlloc > base.HeapAlloc {
+				peak = max(peak, now.HeapAlloc-base.HeapAlloc)
+			}
+		}
+	}
+	if n != total {
+		t.Fatalf("%d of %d frames arrived", n, total)
+	}
+	if peak > 4*window {
+		t.Errorf("%d KiB are live with a window of %d KiB", peak>>10, window>>10)
+	}
+}
+
+func TestABurstIsBatchedAndASingleFrameComesAtOnce(t *testing.T) {
+	r, w := pipe(t)
+	c := transport.Start(transport.Config{R: r, W: io.Discard})
+	defer c.Close()
+	if _, err := io.WriteString(w, delta(0)); err != nil {
+		t.Fatal(err)
+	}
+	if b := next(t, c); len(b) != 1 {
+		t.Fatalf("a single frame came as a batch of %d", len(b))
+	}
+	// A complete line is delivered although half a line follows it.
+	half := delta(1)
+	if _, err := io.WriteString(w, half+half[:20]); err != nil {
+		t.Fatal(err)
+	}
+	if b := next(t, c); len(b) != 1 {
+		t.Fatalf("got a batch of %d", len(b))
+	}
+	var burst strings.Builder
+	burst.WriteString(half[20:])
+	for i := range 99 {
+		burst.WriteString(delta(i))
+	}
+	if _, err := io.WriteString(w, burst.String()); err != nil {
+		t.Fatal(err)
+	}
+	if b := next(t, c); len(b) != 100 {
+		t.Errorf("a burst of 100 frames began with a batch of %d", len(b))
+	}
+}
+
+func TestCloseEndsAReaderThatWaitsForTheWindowTheConsumerOrThePipe(t *testing.T) {
+	many := strings.Repeat(delta(1), 5000)
+	t.Run("window", func(t *testing.T) {
+		c := transport.Start(transport.Config{R: strings.NewReader(many), W: io.Discard, Window: 1})
+		next(t, c)
+		c.Close()
+		c.Close()
+		if c.Err() != transport.ErrClosed {
+			t.Errorf("Err is %v", c.Err())
+		}
+	})
+	t.Run("consumer", func(t *testing.T) {
+		c := transport.Start(transport.Config{R: strings.NewReader(many), W: io.Discard})
+		time.Sleep(20 * time.Millisecond)
+		c.Close()
+		if c.Err() != transport.ErrClosed {
+			t.Errorf("Err is %v", c.Err())
+		}
+	})
+	t.Run("pipe", func(t *testing.T) {
+		r, _ := pipe(t)
+		c := transport.Start(transport.Config{R: r, W: io.Discard})
+		if c.Err() != nil {
+			t.Errorf("Err is %v while reading goes on", c.Err())
+		}
+		c.Close()
+		if _, open := <-c.Recv(); open || c.Err() != transport.ErrClosed {
+			t.Errorf("Err is %v", c.Err())
+		}
+	})
+}
+
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+func TestErrTellsWhyReadingEnded(t *testing.T) {
+	if _, err := readAll(t, transport.Config{R: failing{io.ErrUnexpectedEOF}}); err != io.ErrUnexpectedEOF {
+		t.Errorf("got %v", err)
+	}
+	if _, err := readAll(t, transport.Config{R: failing{}}); err != io.ErrNoProgress {
+		t.Errorf("a reader that never returns anything ended with %v", err)
+	}
+}
