@@ -1,0 +1,67 @@
+package store
+
+import (
+	"context"
+	"fmt"
+)
+
+// Pending is a closure on its way to its commit.
+type Pending struct {
+	fn func(*Tx) error
+	// ctx is that of a Write, nil for a Submit.
+	ctx  context.Context
+	done chan struct{}
+
+	// Set before done is closed.
+	err      error
+	panicked *closurePanic
+}
+
+// closurePanic carries a panic from the writer's goroutine to the caller's.
+type closurePanic struct {
+	value any
+	stack []byte
+}
+
+func (p *closurePanic) String() string {
+	return fmt.Sprintf("%v\n\n%s", p.value, p.stack)
+}
+
+func newPending(ctx context.Context, fn func(*Tx) error) *Pending {
+	return &Pending{fn: fn, ctx: ctx, done: make(chan struct{})}
+}
+
+// Done is closed once the closure is committed or has failed.
+func (p *Pending) Done() <-chan struct{} { return p.done }
+
+// Wait waits for the commit and returns the error of the closure or of the
+// commit, or that of ctx if it ends first: the write then goes on and may still
+// be committed. Wait panics with what the closure panicked with.
+func (p *Pending) Wait(ctx context.Context) error {
+	select {
+	case <-p.done:
+		return p.result()
+	default:
+	}
+	select {
+	case <-p.done:
+		return p.result()
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (p *Pending) result() error {
+	if p.panicked != nil {
+		panic(p.panicked.String())
+	}
+	return p.err
+}
+
+func (p *Pending) finish(err error) {
+	p.err = err
+	close(p.done)
+}
+
+// urgent: the caller waits for the commit now.
+func (p *Pending) urgent() bool { return p.ctx != nil }

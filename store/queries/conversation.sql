@@ -1,0 +1,21 @@
+-- name: Conversation :one
+SELECT * FROM conversation WHERE id = ?;
+
+-- name: Conversations :many
+SELECT * FROM conversation ORDER BY created_at DESC, id DESC;
+
+-- name: InsertConversation :exec
+INSERT INTO conversation (
+    id, harness, cwd, title, created_at, updated_at, settings, settings_rev,
+    native_session, native_used, generation, held, hold_reason, last_seq, journal_floor
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+
+-- name: UpdateConversation :execrows
+UPDATE conversation SET
+    harness = ?, cwd = ?, title = ?, created_at = ?, updated_at = ?, settings = ?, settings_rev = ?,
+    native_session = ?, native_used = ?, generation = ?, held = ?, hold_reason = ?, journal_floor = ?
+WHERE id = ?;
+
+-- name: UpdateSettings :execrows
+UPDATE conversation SET settings = ?, settings_rev = settings_rev + 1, updated_at = ?
+WHERE id = ? AND settings_rev = ?;

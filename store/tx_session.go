@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/aoagents/ao-host/store/internal/db"
+)
+
+// InsertGeneration adds a generation. Errors: conflict, not_found when there is
+// no such conversation.
+func (tx *Tx) InsertGeneration(_ context.Context, g Generation) error {
+	return tx.wrote(tx.q.InsertGeneration(context.Background(), db.InsertGenerationParams{
+		ConversationID: g.ConversationID, Number: g.Number, Pid: g.PID, PidStart: g.PIDStart,
+		BindingDigest: g.BindingDigest, BindingVersion: g.BindingVersion, ProviderVersion: g.ProviderVersion,
+		NativeSession: g.NativeSession,
+		StartedAt:     stamp(g.StartedAt), ExitedAt: stamp(g.ExitedAt), Exit: blob(g.Exit),
+	}), "generation")
+}
+
+// UpdateGeneration writes every column of a generation. Error: not_found.
+func (tx *Tx) UpdateGeneration(_ context.Context, g Generation) error {
+	n, err := tx.q.UpdateGeneration(context.Background(), db.UpdateGenerationParams{
+		ConversationID: g.ConversationID, Number: g.Number, Pid: g.PID, PidStart: g.PIDStart,
+		BindingDigest: g.BindingDigest, BindingVersion: g.BindingVersion, ProviderVersion: g.ProviderVersion,
+		NativeSession: g.NativeSession,
+		StartedAt:     stamp(g.StartedAt), ExitedAt: stamp(g.ExitedAt), Exit: blob(g.Exit),
+	})
+	return tx.changed(n, err, "generation", fmt.Sprint(g.Number))
+}
+
+// AppendInput adds a consumed input. Errors: conflict, not_found when there is no
+// such conversation.
+func (tx *Tx) AppendInput(_ context.Context, i Input) error {
+	r := row{stmt: tx.st.input}
+	r.text(i.ConversationID)
+	r.int(i.Generation)
+	r.int(signed(i.Seq))
+	r.int(i.Now)
+	r.text(i.Kind)
+	r.blob(i.Body)
+	return tx.wrote(r.run(), "input")
+}
+
+// DropInputs removes the inputs of a generation up to and including a number.
+func (tx *Tx) DropInputs(_ context.Context, conversation string, generation int64, upTo uint64) error {
+	_, err := tx.q.DropInputs(context.Background(), conversation, generation, signed(upTo))
+	return tx.wrote(err, "input")
+}
+
+// InsertOutbox adds a frame for the child. Errors: conflict, not_found when there
+// is no such conversation.
+func (tx *Tx) InsertOutbox(_ context.Context, o Outbox) error {
+	r := row{stmt: tx.st.outbox}
+	r.text(o.ConversationID)
+	r.int(o.Generation)
+	r.int(signed(o.ID))
+	r.text(o.TurnID)
+	r.text(o.InteractionID)
+	r.blob(o.Frame)
+	r.time(o.WrittenAt)
+	return tx.wrote(r.run(), "outbox frame")
+}
+
+// MarkOutboxWritten records that a frame was handed to the child in full. Error:
+// not_found.
+func (tx *Tx) MarkOutboxWritten(_ context.Context, conversation string, generation int64, id uint64, at time.Time) error {
+	n, err := tx.q.MarkOutboxWritten(context.Background(), stamp(at), conversation, generation, signed(id))
+	return tx.changed(n, err, "outbox frame", fmt.Sprint(id))
+}
+
+// DropOutbox removes the frames of a generation up to and including an id,
+// written or not; math.MaxUint64 removes all.
+func (tx *Tx) DropOutbox(_ context.Context, conversation string, generation int64, upTo uint64) error {
+	_, err := tx.q.DropOutbox(context.Background(), conversation, generation, signed(upTo))
+	return tx.wrote(err, "outbox frame")
+}
+
+// SetTimer sets a named timer of a generation, replacing the one of that name.
+func (tx *Tx) SetTimer(_ context.Context, t Timer) error {
+	return tx.wrote(tx.q.SetTimer(context.Background(), t.ConversationID, t.Generation, t.Name, stamp(t.Due)), "timer")
+}
+
+// ClearTimer removes a timer; one that is not there is fine.
+func (tx *Tx) ClearTimer(_ context.Context, conversation string, generation int64, name string) error {
+	_, err := tx.q.ClearTimer(context.Background(), conversation, generation, name)
+	return tx.wrote(err, "timer")
+}
+
+// SaveState replaces the saved state of a generation.
+func (tx *Tx) SaveState(_ context.Context, s SavedState) error {
+	return tx.wrote(tx.q.SaveState(context.Background(), db.SaveStateParams{
+		ConversationID: s.ConversationID, Generation: s.Generation, InputSeq: signed(s.InputSeq),
+		StateVersion: s.StateVersion, State: blob(s.State),
+	}), "saved state")
+}

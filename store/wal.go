@@ -1,0 +1,115 @@
+package store
+
+import (
+	"errors"
+	"log/slog"
+	"os"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// walKeeper keeps the write-ahead log small (D4). SQLite itself would copy the
+// log into the database inside the commit that makes it long, while the caller
+// waits; here that happens after the caller was told.
+//
+// A passive checkpoint lets the next commit start the log anew unless a reader
+// still needs it, but never shrinks the file. That is done when the store is
+// idle, and in the midst of work once the log is twice its limit, because reads
+// that overlap without a break would otherwise keep it growing for ever.
+type walKeeper struct {
+	conn *sqlite3.Conn
+	path string
+	opts Options
+
+	// pages is the length of the log after the last commit.
+	pages    int
+	pageSize int64
+	// due: the store became idle and has not looked at the log since.
+	due bool
+	// again is when a failed attempt is repeated, after pause.
+	again time.Time
+	pause time.Duration
+	told  bool
+}
+
+const (
+	// checkpointPages is SQLite's own default for automatic checkpoints.
+	checkpointPages = 1000
+	// checkpointWait is how long a checkpoint that needs it waits for readers. It
+	// delays writers, so it is short.
+	checkpointWait = 50 * time.Millisecond
+	firstPause     = time.Second
+	longestPause   = 30 * time.Second
+)
+
+func newWALKeeper(conn *sqlite3.Conn, path string, opts Options) *walKeeper {
+	k := &walKeeper{conn: conn, path: path, opts: opts, pageSize: 4096, due: true}
+	conn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
+		k.pages = pages
+		return nil
+	})
+	return k
+}
+
+// busy is called after each round of work.
+func (k *walKeeper) busy() { k.due = true }
+
+// committed is called after each commit, once the callers know of it.
+func (k *walKeeper) committed() {
+	if k.pages < min(checkpointPages, int(k.opts.WALLimit/k.pageSize)) {
+		return
+	}
+	if k.size() > 2*k.opts.WALLimit && !time.Now().Before(k.again) {
+		k.truncate(checkpointWait)
+		return
+	}
+	// Whatever keeps it from copying everything is a reader or full disk; the
+	// next commit tries again.
+	_, _, _ = k.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_PASSIVE)
+}
+
+// idleWait says how long to wait until idle is to be called, and whether at all.
+func (k *walKeeper) idleWait() (time.Duration, bool) {
+	if !k.due {
+		return 0, false
+	}
+	return max(k.opts.IdleDelay, time.Until(k.again)), true
+}
+
+// idle shrinks the log if it is above its limit.
+func (k *walKeeper) idle() {
+	if k.size() <= k.opts.WALLimit {
+		k.due = false
+		return
+	}
+	k.due = !k.truncate(checkpointWait)
+}
+
+// truncate reports whether the log is empty now.
+func (k *walKeeper) truncate(wait time.Duration) bool {
+	err := k.conn.BusyTimeout(wait)
+	if err == nil {
+		_, _, err = k.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
+	}
+	if err = errors.Join(err, k.conn.BusyTimeout(k.opts.BusyTimeout)); err == nil {
+		k.pages, k.pause, k.told = 0, 0, false
+		return true
+	}
+	k.pause = min(max(2*k.pause, firstPause), longestPause)
+	k.again = time.Now().Add(k.pause)
+	if !k.told {
+		k.told = true
+		k.opts.Logger.Warn("the write-ahead log cannot shrink; another program may hold the data file open",
+			slog.Int64("bytes", k.size()), slog.Any("error", err))
+	}
+	return false
+}
+
+func (k *walKeeper) size() int64 {
+	fi, err := os.Stat(k.path)
+	if err != nil {
+		return 0
+	}
+	return fi.Size()
+}

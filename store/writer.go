@@ -1,0 +1,248 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"log/slog"
+	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/driver"
+
+	"github.com/aoagents/ao-host/store/internal/db"
+)
+
+// writer owns the one connection that writes. Closures run one after another,
+// each in a savepoint of its own, in a transaction that is committed when
+// somebody waits for it, when it has MaxBatch rows, or MaxDelay after it began.
+//
+// A closure is run as soon as the writer is free, not when its transaction is
+// committed, so the wait for company is no idle time.
+type writer struct {
+	opts  Options
+	queue *queue
+	conn  *sql.Conn
+	cache *stmtCache
+	raw   *sqlite3.Conn
+	st    statements
+	tx    *Tx
+	wal   *walKeeper
+
+	// open is set while a transaction is; batch are its closures that succeeded.
+	open    bool
+	faulted bool // one of its closures met a fault
+	batch   []*Pending
+	flushAt time.Time
+
+	notify atomic.Pointer[[]func(string, uint64)]
+	failed atomic.Pointer[Error]
+	done   chan struct{}
+}
+
+// newWriter takes a connection of pool for itself.
+func newWriter(ctx context.Context, pool *sql.DB, path string, opts Options) (*writer, error) {
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, translate(err, "data file")
+	}
+	w := &writer{opts: opts, queue: newQueue(), conn: conn, cache: newStmtCache(conn), done: make(chan struct{})}
+	err = conn.Raw(func(c any) error {
+		w.raw = c.(driver.Conn).Raw()
+		return w.st.prepare(w.raw)
+	})
+	if err != nil {
+		return nil, errors.Join(translate(err, "data file"), conn.Close())
+	}
+	w.tx = newTx(opts.Now, db.New(w.cache), w.raw, &w.st)
+	w.wal = newWALKeeper(w.raw, path+"-wal", opts)
+	go w.run()
+	return w, nil
+}
+
+// close runs what was queued before, commits it and ends the writer.
+func (w *writer) close() error {
+	w.queue.close()
+	<-w.done
+	return errors.Join(w.cache.close(), w.st.close(), w.conn.Close())
+}
+
+func (w *writer) run() {
+	defer close(w.done)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	<-timer.C
+	var items []*Pending
+	for {
+		var closed bool
+		items, closed = w.queue.take(items)
+		waited := false
+		for _, p := range items {
+			w.runOne(p)
+			waited = waited || p.urgent()
+			if w.tx.rows >= w.opts.MaxBatch {
+				w.commit()
+				waited = false
+			}
+		}
+		if w.open && (waited || closed || !time.Now().Before(w.flushAt)) {
+			w.commit()
+		}
+		if len(items) > 0 {
+			w.wal.busy()
+			continue
+		}
+		if closed {
+			return
+		}
+		wait, idle := time.Until(w.flushAt), false
+		if !w.open {
+			wait, idle = w.wal.idleWait()
+		}
+		if wait > 0 || idle {
+			timer.Reset(wait)
+		} else if w.open {
+			continue
+		}
+		select {
+		case <-w.queue.wake:
+			timer.Stop()
+		case <-timer.C:
+			if !w.open {
+				w.wal.idle()
+			}
+		}
+	}
+}
+
+// runOne runs one closure inside the open transaction, or a new one.
+func (w *writer) runOne(p *Pending) {
+	if p.ctx != nil && p.ctx.Err() != nil {
+		p.finish(p.ctx.Err())
+		return
+	}
+	if err := w.begin(); err != nil {
+		p.finish(err)
+		return
+	}
+	if err := w.st.savepoint.Exec(); err != nil {
+		w.fail(translate(err, "data file"))
+		p.finish(translate(err, "data file"))
+		return
+	}
+	w.tx.beginClosure()
+	w.tx.rows++ // so that closures that write nothing fill a batch too
+	err := w.call(p)
+	lost := w.raw.GetAutocommit()
+	if err == nil && !lost {
+		if err = w.st.release.Exec(); err == nil {
+			w.batch = append(w.batch, p)
+			return
+		}
+		err = translate(err, "data file")
+		lost = w.raw.GetAutocommit()
+	}
+	if lost && err == nil {
+		// The closure ignored an error that ended the whole transaction.
+		err = &Error{Code: CodeFailed, Message: "The transaction was lost; try again."}
+	}
+	w.tx.undoClosure()
+	if !lost {
+		if e := errors.Join(w.st.undo.Exec(), w.st.release.Exec()); e != nil {
+			w.fail(translate(e, "data file"))
+		}
+	} else {
+		w.fail(err)
+	}
+	w.note(err)
+	p.finish(err)
+}
+
+// call runs the closure and turns a panic into an error and a note for the
+// caller.
+func (w *writer) call(p *Pending) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			p.panicked = &closurePanic{value: v, stack: debug.Stack()}
+			err = &Error{Code: CodeFailed, Message: "The closure panicked."}
+			w.opts.Logger.Error("a store closure panicked", slog.String("panic", p.panicked.String()))
+		}
+	}()
+	return p.fn(w.tx)
+}
+
+func (w *writer) begin() error {
+	if w.open {
+		return nil
+	}
+	if err := w.st.begin.Exec(); err != nil {
+		err = translate(err, "data file")
+		w.note(err)
+		return err
+	}
+	w.open, w.faulted = true, false
+	w.tx.beginTransaction()
+	w.flushAt = time.Now().Add(w.opts.MaxDelay)
+	return nil
+}
+
+// commit ends the transaction and tells everybody.
+func (w *writer) commit() {
+	if !w.open {
+		return
+	}
+	w.tx.beginClosure()
+	err := w.tx.writeHeads()
+	if err == nil {
+		err = translate(w.st.commit.Exec(), "data file")
+	}
+	if err != nil {
+		w.fail(err)
+		return
+	}
+	w.open = false
+	if !w.faulted {
+		w.failed.Store(nil)
+	}
+	if fns := w.notify.Load(); fns != nil {
+		w.tx.appended(func(conversation string, last uint64) {
+			for _, fn := range *fns {
+				fn(conversation, last)
+			}
+		})
+	}
+	w.finishBatch(nil)
+	w.wal.committed()
+}
+
+// fail rolls back the open transaction; all its closures fail with err.
+func (w *writer) fail(err error) {
+	if !w.raw.GetAutocommit() {
+		if e := w.st.rollback.Exec(); e != nil {
+			w.opts.Logger.Error("the store could not roll back", slog.Any("error", e))
+		}
+	}
+	w.open = false
+	w.tx.beginTransaction()
+	w.note(err)
+	w.finishBatch(err)
+}
+
+// note remembers a fault for [Store.Failing].
+func (w *writer) note(err error) {
+	var e *Error
+	if isFault(err) && errors.As(err, &e) {
+		w.faulted = true
+		w.failed.Store(e)
+	}
+}
+
+func (w *writer) finishBatch(err error) {
+	for i, p := range w.batch {
+		p.finish(err)
+		w.batch[i] = nil
+	}
+	w.batch = w.batch[:0]
+}
