@@ -17,7 +17,7 @@ var (
 		"not", "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
 	}
 	schemaListKeywords = []string{"allOf", "anyOf", "items", "oneOf", "prefixItems"}
-	schemaMapKeywords  = []string{"$defs", "definitions", "dependentSchemas", "patternProperties", "properties"}
+	schemaMapKeywords  = []string{"$defs", "definitions", "dependencies", "dependentSchemas", "patternProperties", "properties"}
 )
 
 // subschemas calls fn for every schema directly inside s, in a fixed order, with

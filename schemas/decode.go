@@ -1,0 +1,91 @@
+package schemas
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"github.com/aoagents/ao-host/abi/jsonwire"
+)
+
+// vocabulary is what a decoder knows about the schemas it decodes for.
+type vocabulary struct {
+	// known are member names and enum values, as any so that a known string costs
+	// no allocation.
+	known map[string]any
+	// keep is how many bytes of a string can matter to any keyword; longer strings
+	// are cut to it. Negative: all.
+	keep int
+}
+
+// decode reads a JSON text into the values jsonschema checks: nil, bool, string,
+// int64 or float64, []any and map[string]any. Of a member that occurs twice the
+// last one counts.
+//
+// Strings are cut to what a keyword can tell apart, so that a 16 MiB output does
+// not become a 16 MiB copy. Numbers outside int64 become float64, and those
+// beyond float64 its largest: jsonschema turns numbers into exact fractions and
+// would build a number of a thousand megabits out of 1e999999999.
+func (voc *vocabulary) decode(payload []byte) (any, error) {
+	var d jsonwire.Decoder
+	d.Reset(payload)
+	v := voc.value(&d)
+	d.End()
+	return v, d.Err()
+}
+
+func (voc *vocabulary) value(d *jsonwire.Decoder) any {
+	switch d.Kind() {
+	case jsonwire.Object:
+		m := make(map[string]any, 8)
+		for ok := d.BeginObject(); ok; {
+			key, more := d.NextKey()
+			if !more {
+				break
+			}
+			name := ""
+			if k, known := voc.known[string(key)]; known {
+				name = k.(string)
+			} else {
+				name = string(key)
+			}
+			m[name] = voc.value(d)
+		}
+		return m
+	case jsonwire.Array:
+		a := []any{}
+		for ok := d.BeginArray(); ok && d.NextElem(); {
+			a = append(a, voc.value(d))
+		}
+		return a
+	case jsonwire.String:
+		b := d.Bytes()
+		if voc.keep >= 0 && len(b) > voc.keep {
+			b = b[:voc.keep]
+		}
+		if v, known := voc.known[string(b)]; known {
+			return v
+		}
+		return string(b)
+	case jsonwire.Bool:
+		return d.Bool()
+	case jsonwire.Number:
+		return number(d.Raw())
+	case jsonwire.Null:
+		d.Null()
+		return nil
+	default:
+		d.Skip() // records the syntax error
+		return nil
+	}
+}
+
+func number(b []byte) any {
+	if bytes.IndexAny(b, ".eE") < 0 {
+		if n, err := strconv.ParseInt(string(b), 10, 64); err == nil {
+			return n
+		}
+	}
+	f, _ := strconv.ParseFloat(string(b), 64)
+	return max(-math.MaxFloat64, min(math.MaxFloat64, f))
+}
