@@ -1,0 +1,235 @@
+package guest_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/imports/wasi_snapshot_preview1"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// compile builds a module with the flags that are part of the contract.
+func compile(dst, dir string) error {
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w -buildid=", "-o", dst, dir)
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	return nil
+}
+
+var echoOnce = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "guest")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	file := filepath.Join(dir, "echo.wasm")
+	if err := compile(file, "./testdata/guest"); err != nil {
+		return nil, err
+	}
+	return os.ReadFile(file)
+})
+
+// echo returns the module of testdata/guest.
+func echo(t *testing.T) []byte {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("builds and runs a WebAssembly module")
+	}
+	wasm, err := echoOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return wasm
+}
+
+// instance is the module as any host would drive it.
+type instance struct {
+	t      *testing.T
+	m      api.Module
+	stderr bytes.Buffer
+}
+
+func instantiate(t *testing.T, wasm []byte) *instance {
+	t.Helper()
+	ctx := context.Background()
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCompilationCache(compiled()))
+	t.Cleanup(func() { _ = r.Close(ctx) })
+	wasi_snapshot_preview1.MustInstantiate(ctx, r)
+	x := &instance{t: t}
+	cfg := wazero.NewModuleConfig().WithStderr(&x.stderr).WithStartFunctions("_initialize")
+	var err error
+	if x.m, err = r.InstantiateWithConfig(ctx, wasm, cfg); err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+var compiled = sync.OnceValue(wazero.NewCompilationCache)
+
+func (x *instance) call(name string, args ...uint64) (uint64, error) {
+	res, err := x.m.ExportedFunction(name).Call(context.Background(), args...)
+	if err != nil {
+		return 0, err
+	}
+	return res[0], nil
+}
+
+// send writes in and calls a function that takes its length.
+func (x *instance) send(name string, in []byte) (uint64, error) {
+	x.t.Helper()
+	p, err := x.call("ao_alloc", uint64(len(in)))
+	if err != nil {
+		return 0, err
+	}
+	if !x.m.Memory().Write(uint32(p), in) {
+		x.t.Fatalf("ao_alloc returned %d, out of memory of %d bytes", p, x.m.Memory().Size())
+	}
+	return x.call(name, uint64(len(in)))
+}
+
+func (x *instance) bytes(loc uint64) []byte {
+	x.t.Helper()
+	b, ok := x.m.Memory().Read(uint32(loc>>32), uint32(loc))
+	if !ok {
+		x.t.Fatalf("result %#x is out of memory", loc)
+	}
+	return b
+}
+
+func (x *instance) step(in string) (string, error) {
+	x.t.Helper()
+	loc, err := x.send("ao_step", []byte(in))
+	if err != nil {
+		return "", err
+	}
+	return string(x.bytes(loc)), nil
+}
+
+func notification(text string) string {
+	return `{"now":1795998657000,"message":{"type":"notification","method":"item/delta","params":{"itemId":"m1","delta":"` + text + `"}}}`
+}
+
+func TestAModuleStepsSavesAndLoadsLikeItsReducer(t *testing.T) {
+	x := instantiate(t, echo(t))
+	for _, text := range []string{"", "Hello", strings.Repeat("long ", 50_000), "é"} {
+		out, err := x.step(notification(text))
+		if want := `[{"delta":{"item":"i1","channel":"text","text":"` + text + `"}}]`; err != nil || out != want {
+			t.Fatalf("%.80s, error %v, want %.80s", out, err, want)
+		}
+	}
+	const count = `[{"usage":{"counters":[{"name":"messages","value":4}]}}]`
+	if out, err := x.step(`{"now":1,"close":{}}`); err != nil || out != count {
+		t.Fatalf("%s, error %v", out, err)
+	}
+	loc, err := x.call("ao_save")
+	if err != nil || string(x.bytes(loc)) != "4" {
+		t.Fatalf("state %q, error %v", x.bytes(loc), err)
+	}
+	y := instantiate(t, echo(t))
+	if res, err := y.send("ao_load", []byte("4")); err != nil || res != 0 {
+		t.Fatalf("ao_load returned %d, error %v", res, err)
+	}
+	if out, err := y.step(`{"now":1,"close":{}}`); err != nil || out != count {
+		t.Fatalf("after loading: %s, error %v", out, err)
+	}
+	if res, err := y.send("ao_load", []byte("many")); err != nil || res != 1 || !strings.Contains(y.stderr.String(), "the state is not a count") {
+		t.Fatalf("a state that is refused: %d, error %v, stderr %s", res, err, &y.stderr)
+	}
+}
+
+func TestAModuleTrapsWithTheReasonOnStderr(t *testing.T) {
+	for name, c := range map[string]struct {
+		call func(*instance) error
+		say  string
+	}{
+		"malformed event": {func(x *instance) error { _, err := x.step(`{"now":`); return err }, "invalid JSON"},
+		"two kinds":       {func(x *instance) error { _, err := x.step(`{"stop":{},"close":{}}`); return err }, "more than one kind"},
+		"reducer panics":  {func(x *instance) error { _, err := x.step(`{"now":1,"stop":{}}`); return err }, "echo: told to stop"},
+		"more than asked": {func(x *instance) error { _, err := x.call("ao_step", 1<<20); return err }, "more bytes announced"},
+		"negative size":   {func(x *instance) error { _, err := x.call("ao_alloc", api.EncodeI32(-1)); return err }, "negative size"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			x := instantiate(t, echo(t))
+			if err := c.call(x); err == nil || !strings.Contains(x.stderr.String(), c.say) {
+				t.Fatalf("error %v, stderr %q does not say %q", err, &x.stderr, c.say)
+			}
+		})
+	}
+}
+
+func TestAModuleImportsOnlyWhatEveryHostOffers(t *testing.T) {
+	ctx := context.Background()
+	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
+	defer r.Close(ctx)
+	c, err := r.CompileModule(ctx, echo(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The table "Imports" of ABI.md.
+	allowed := []string{"args_get", "args_sizes_get", "clock_time_get", "environ_get", "environ_sizes_get", "fd_write", "poll_oneoff", "proc_exit", "random_get", "sched_yield"}
+	for _, f := range c.ImportedFunctions() {
+		mod, name, _ := f.Import()
+		if mod != "wasi_snapshot_preview1" || !slices.Contains(allowed, name) {
+			t.Errorf("imports %s.%s", mod, name)
+		}
+	}
+	for _, name := range []string{"ao_alloc", "ao_step", "ao_save", "ao_load", "_initialize"} {
+		if c.ExportedFunctions()[name] == nil {
+			t.Errorf("does not export %s", name)
+		}
+	}
+}
+
+func TestTheHeapStaysSmallOverManySteps(t *testing.T) {
+	x := instantiate(t, echo(t))
+	text := notification(strings.Repeat("The plan is ready. ", 200))
+	run := func(n int) uint32 {
+		for range n {
+			if _, err := x.step(text); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return x.m.Memory().Size()
+	}
+	warm := run(2_000)
+	// 10,000 steps allocate 37 MiB; without collection the memory would show it.
+	if after := run(10_000); after > warm+(1<<20) || after > 16<<20 {
+		t.Errorf("memory grew from %d to %d bytes", warm, after)
+	}
+}
+
+func TestBuildsAreReproducibleAndSmall(t *testing.T) {
+	wasm := echo(t)
+	if len(wasm) > 2_300_000 {
+		t.Errorf("the smallest module has %d bytes: does it link fmt?", len(wasm))
+	}
+	file := filepath.Join(t.TempDir(), "other.wasm")
+	if err := compile(file, "./testdata/guest"); err != nil {
+		t.Fatal(err)
+	}
+	again, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sha256.Sum256(again) != sha256.Sum256(wasm) {
+		t.Error("two builds differ")
+	}
+	if wd, err := os.Getwd(); err != nil || bytes.Contains(wasm, []byte(wd)) {
+		t.Error("the module names the folder it was built in")
+	}
+}
