@@ -1,0 +1,155 @@
+package chat
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/display"
+)
+
+// Card writes everything a person needs to decide on: every supplied field,
+// and the whole command, never a part (C6, C8).
+func Card(a abi.Interaction, width int) string {
+	var b strings.Builder
+	add := func(text, prefix string) {
+		if strings.TrimSpace(text) != "" {
+			b.WriteString(display.Wrap(strings.TrimRight(text, "\n"), prefix, width) + "\n")
+		}
+	}
+	head := cardWord(a.Type)
+	if a.Title != "" {
+		head += ": " + display.Line(a.Title)
+	}
+	add("? "+head, "")
+	add(display.Text(a.Text), "  ")
+	if a.Command != "" {
+		add("This command would run:", "  ")
+		b.WriteString(Verbatim(a.Command) + "\n")
+	}
+	if a.Cwd != "" {
+		add("in "+display.Exact(a.Cwd), "  ")
+	}
+	if a.URL != "" {
+		add("The address is:", "  ")
+		b.WriteString(Verbatim(a.URL) + "\n")
+	}
+	if len(a.Detail) > 0 {
+		add("The request in the harness's own words:", "  ")
+		b.WriteString(Verbatim(indented(a.Detail)) + "\n")
+	}
+	if len(a.Schema) > 0 {
+		add("The form, as a JSON Schema:", "  ")
+		b.WriteString(Verbatim(indented(a.Schema)) + "\n")
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// blankRun is the longest run of blank lines shown as such. A longer one could
+// push the rest of a command off the screen; its length is told instead.
+const blankRun = 2
+
+// Verbatim shows a text exactly, with a bar before each line and no line
+// broken: what it is made of can be read and copied.
+func Verbatim(s string) string {
+	var out []string
+	blank := 0
+	end := func() {
+		if blank > blankRun {
+			out = append(out, fmt.Sprintf("  | (%d blank lines)", blank))
+		} else {
+			for range blank {
+				out = append(out, "  |")
+			}
+		}
+		blank = 0
+	}
+	for _, line := range strings.Split(display.Exact(s), "\n") {
+		if strings.TrimSpace(line) == "" {
+			blank++
+			continue
+		}
+		end()
+		out = append(out, "  | "+line)
+	}
+	end()
+	return strings.Join(out, "\n")
+}
+
+func indented(raw abi.Raw) string {
+	var b bytes.Buffer
+	if err := json.Indent(&b, raw, "", "  "); err != nil {
+		return string(raw)
+	}
+	return b.String()
+}
+
+// fieldText writes one question with its numbered options.
+func fieldText(f abi.Field, n, of, width int) string {
+	var b strings.Builder
+	head := "  "
+	if of > 1 {
+		head += fmt.Sprintf("%d of %d. ", n, of)
+	}
+	if f.Header != "" {
+		head += display.Line(f.Header) + ": "
+	}
+	b.WriteString(display.Wrap(head+display.Text(f.Text), "", width) + "\n")
+	for i, o := range f.Options {
+		b.WriteString(choice(i+1, o.Label, o.Description, width))
+		if o.Preview != "" {
+			b.WriteString(prefixed(Verbatim(o.Preview), "     ") + "\n")
+		}
+	}
+	if otherChoice(f) {
+		b.WriteString(choice(len(f.Options)+1, "something else, in your own words", "", width))
+	}
+	return strings.TrimRight(b.String(), "\n")
+}
+
+// otherChoice: the person's own text is one more choice beside the options.
+func otherChoice(f abi.Field) bool { return f.Other && len(f.Options) > 0 }
+
+func choice(n int, label, description string, width int) string {
+	text := display.Line(label)
+	if d := strings.TrimSpace(display.Text(description)); d != "" {
+		text += " – " + d
+	}
+	num := fmt.Sprintf("  %3d  ", n)
+	lines := strings.Split(display.Wrap(text, "", width-len(num)), "\n")
+	return num + strings.Join(lines, "\n"+strings.Repeat(" ", len(num))) + "\n"
+}
+
+func cardWord(t abi.InteractionType) string {
+	switch t {
+	case abi.InteractionQuestion:
+		return "Question"
+	case abi.InteractionPermission:
+		return "Permission request"
+	case abi.InteractionForm:
+		return "Form"
+	case abi.InteractionURL:
+		return "Request to open an address"
+	case abi.InteractionReview:
+		return "Plan review"
+	}
+	return "Request of the kind " + display.Line(string(t))
+}
+
+func decisionWord(k abi.DecisionKind) string {
+	switch k {
+	case abi.AllowOnce:
+		return "allows it once"
+	case abi.AllowAlways:
+		return "allows it from now on"
+	case abi.RejectOnce:
+		return "refuses it once"
+	case abi.RejectAlways:
+		return "refuses it from now on"
+	case abi.DecisionCancel:
+		return "ends the turn"
+	}
+	return display.Line(string(k))
+}

@@ -1,0 +1,468 @@
+package chat
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/display"
+	"github.com/aoagents/ao-host/host"
+)
+
+// Renderer writes journal events for a person. Turns and plans are numbered in
+// the order in which they appear; ids and times are not shown, so that the same
+// story gives the same text.
+type Renderer struct {
+	// Width is the number of columns that notices and lists are wrapped to.
+	Width int
+	// Color: headings are emphasised.
+	Color bool
+
+	w       io.Writer
+	numbers map[string]int
+	shown   map[string]string
+	items   map[string]*itemText
+	turns   map[string]host.Turn
+	// open is the item whose streamed text is at the end of the output.
+	open string
+	// fresh: the cursor is at the start of a line.
+	fresh    bool
+	progress string
+	observed abi.Observed
+	told     map[string]bool
+}
+
+// itemText is what was streamed of one item.
+type itemText struct {
+	raw    strings.Builder
+	stream display.Stream
+}
+
+// NewRenderer returns a renderer that writes to w.
+func NewRenderer(w io.Writer, width int, color bool) *Renderer {
+	return &Renderer{
+		Width: width, Color: color, w: w, fresh: true,
+		numbers: map[string]int{}, shown: map[string]string{},
+		items: map[string]*itemText{}, turns: map[string]host.Turn{}, told: map[string]bool{},
+	}
+}
+
+// Event writes one journal event. Events that a person need not see write
+// nothing; so do types that this version does not know.
+func (r *Renderer) Event(ev host.Event) error {
+	switch ev.Type {
+	case host.EventTurn:
+		return decode(ev, r.turn)
+	case host.EventDelta:
+		return decode(ev, r.delta)
+	case host.EventItem:
+		return decode(ev, r.item)
+	case host.EventProgress:
+		return decode(ev, r.checklist)
+	case host.EventInteraction:
+		return decode(ev, r.interaction)
+	case host.EventProposal:
+		return decode(ev, r.proposal)
+	case host.EventSettings:
+		return decode(ev, func(s host.SettingsEvent) {
+			if s.Cause == "implement" {
+				r.notice("", "remembered from now on: "+Settings(s.Settings))
+			}
+		})
+	case host.EventQueue:
+		return decode(ev, func(q host.Queue) {
+			if q.Held {
+				r.once("held "+string(q.Reason), "!", advice(string(q.Reason), ""))
+			} else {
+				r.forget("held ")
+			}
+		})
+	case host.EventWarning:
+		return decode(ev, func(w abi.Warning) { r.notice("!", advice(w.Code, w.Message)) })
+	case host.EventProblem:
+		return decode(ev, r.problem)
+	case host.EventObserved:
+		return decode(ev, func(o abi.Observed) { r.observed = o; r.compare() })
+	case host.EventAgentTurn:
+		return decode(ev, func(a host.AgentTurn) {
+			if a.Running {
+				r.notice("*", "The agent began to work by itself.")
+			} else {
+				r.notice("*", "The agent ended what it began by itself.")
+			}
+		})
+	}
+	return nil
+}
+
+func decode[T any](ev host.Event, show func(T)) error {
+	var v T
+	if err := json.Unmarshal(ev.Body, &v); err != nil {
+		return fmt.Errorf("event %d of type %s cannot be read: %w", ev.Seq, ev.Type, err)
+	}
+	show(v)
+	return nil
+}
+
+// Number names a turn or plan of this run by its order.
+func (r *Renderer) Number(kind, id string) string {
+	key := kind + " " + id
+	n, ok := r.numbers[key]
+	if !ok {
+		r.numbers[kind]++
+		n = r.numbers[kind]
+		r.numbers[key] = n
+	}
+	return kind + " " + strconv.Itoa(n)
+}
+
+func (r *Renderer) turn(t host.Turn) {
+	r.turns[t.ID] = t
+	name := r.Number("turn", t.ID)
+	if t.State == host.TurnDispatched || r.shown[t.ID] == string(t.State) {
+		return
+	}
+	if r.shown[t.ID] == "" {
+		r.submission(t)
+	}
+	r.shown[t.ID] = string(t.State)
+	line := fmt.Sprintf("[%s %s] %s", name, stateWord(t.State), Settings(t.Settings))
+	if t.State == host.TurnQueued && t.Origin != abi.OriginUser && t.Origin != "" {
+		line += " (" + originWord(t.Origin) + ")"
+	}
+	r.paragraph(r.strong(display.Wrap(line, "", r.Width)))
+	switch {
+	case t.Code != "":
+		r.notice("!", advice(t.Code, t.Message))
+	case t.Message != "" && t.State.Ended():
+		r.notice("!", display.Text(t.Message))
+	case t.State == host.TurnUncertain:
+		r.notice("!", advice(string(host.CodeUncertainDelivery), ""))
+	}
+	r.compare()
+}
+
+// submission shows what was sent, once.
+func (r *Renderer) submission(t host.Turn) {
+	if len(r.shown) > 0 {
+		r.paragraph("")
+		r.write("\n")
+	}
+	for _, c := range t.Content {
+		text := c.Text
+		if c.Type != abi.ContentText {
+			text = fmt.Sprintf("(%s %s)", c.Type, or(c.Name, c.Media))
+		}
+		if strings.TrimSpace(text) != "" {
+			r.paragraph(display.Wrap(strings.TrimRight(display.Text(text), "\n"), "> ", r.Width))
+		}
+	}
+}
+
+func (r *Renderer) delta(d abi.Delta) {
+	if d.Channel != abi.ChannelText {
+		// Reasoning and output are in the export; a plan is shown when it is whole.
+		return
+	}
+	it := r.text(d.Item)
+	it.raw.WriteString(d.Text)
+	r.stream(d.Item, it.stream.Write(d.Text))
+}
+
+func (r *Renderer) text(id string) *itemText {
+	it := r.items[id]
+	if it == nil {
+		it = &itemText{}
+		r.items[id] = it
+	}
+	return it
+}
+
+// stream writes a piece of an item's text. Another item's text, or a notice, in
+// between begins a new paragraph.
+func (r *Renderer) stream(id, piece string) {
+	if piece == "" {
+		return
+	}
+	if r.open != id {
+		r.line()
+		r.open = id
+	}
+	r.write(piece)
+}
+
+func (r *Renderer) item(i abi.Item) {
+	if i.Replay {
+		return
+	}
+	switch i.Type {
+	case abi.ItemMessage:
+		r.message(i)
+	case abi.ItemReasoning, abi.ItemPlan:
+	default:
+		r.tool(i)
+	}
+}
+
+// message completes what was streamed: the item is the authority.
+func (r *Renderer) message(i abi.Item) {
+	if i.Status == abi.ItemRunning && i.Text == "" {
+		return
+	}
+	it := r.text(i.ID)
+	rest, grows := strings.CutPrefix(i.Text, it.raw.String())
+	if !grows {
+		if i.Status == abi.ItemRunning {
+			return
+		}
+		r.stream(i.ID, it.stream.Flush())
+		r.line()
+		rest, it.raw = i.Text, strings.Builder{}
+	}
+	it.raw.WriteString(rest)
+	r.stream(i.ID, it.stream.Write(rest))
+	if i.Status != abi.ItemRunning {
+		r.stream(i.ID, it.stream.Flush())
+		if r.open == i.ID {
+			r.line()
+		}
+	}
+}
+
+// tool shows a tool call as one line when it begins and, if it did not go well,
+// one when it ends.
+func (r *Renderer) tool(i abi.Item) {
+	key := "item " + i.ID
+	first := r.shown[key] == ""
+	if r.shown[key] == string(i.Status) || !first && i.Status == abi.ItemCompleted {
+		return
+	}
+	r.shown[key] = string(i.Status)
+	what := i.Title
+	if what == "" {
+		what = i.Text
+	}
+	line := toolWord(i) + " " + oneLine(what)
+	if i.Child != "" {
+		line = "(child agent) " + line
+	}
+	if i.Status == abi.ItemFailed || i.Status == abi.ItemDeclined {
+		// The end of the line must say so even where the text is clipped.
+		r.notice("", display.Clip(strings.TrimSpace(line), r.Width-len(i.Status)-5)+": "+string(i.Status))
+		return
+	}
+	r.notice("", display.Clip(strings.TrimSpace(line), r.Width-2))
+}
+
+// oneLine shows a command or path exactly, on one line.
+func oneLine(s string) string { return strings.Join(strings.Fields(display.Exact(s)), " ") }
+
+func toolWord(i abi.Item) string {
+	switch i.Type {
+	case abi.ItemCommand:
+		return "$"
+	case abi.ItemEdit:
+		return "edit"
+	case abi.ItemSearch:
+		return "search"
+	case abi.ItemTool:
+		return "tool"
+	}
+	return or(i.Native, "other")
+}
+
+func (r *Renderer) checklist(p abi.Progress) {
+	var b strings.Builder
+	if p.Note != "" {
+		b.WriteString(display.Line(p.Note) + "\n")
+	}
+	for _, e := range p.Entries {
+		mark := map[string]string{"completed": "[x]", "running": "[>]"}[e.Status]
+		if mark == "" {
+			mark = "[ ]"
+		}
+		text := display.Wrap(mark+" "+display.Line(e.Text), "", r.Width-2)
+		b.WriteString(strings.ReplaceAll(text, "\n", "\n    ") + "\n")
+	}
+	if b.String() == r.progress {
+		return
+	}
+	r.progress = b.String()
+	r.paragraph(prefixed(strings.TrimRight(b.String(), "\n"), "  "))
+}
+
+func (r *Renderer) interaction(i host.Interaction) {
+	key, state := "card "+i.ID, string(i.State)
+	if i.ID == "" || r.shown[key] == state {
+		return
+	}
+	r.shown[key] = state
+	switch {
+	case i.State == host.InteractionOpen:
+		r.paragraph(Card(i.Ask, r.Width))
+	case i.State != host.InteractionClosed:
+	case i.Automatic != "":
+		r.notice("*", fmt.Sprintf("Answered for you, because of the permission %s.", or(i.Automatic, "in force")))
+	default:
+		r.notice("*", cardWord(i.Ask.Type)+" "+string(i.Disposition)+".")
+	}
+}
+
+func (r *Renderer) proposal(p host.Proposal) {
+	key := "plan " + p.ID
+	name := fmt.Sprintf("%s, revision %d", r.Number("plan", p.ID), p.Revision)
+	state := fmt.Sprint(p.State, p.Revision)
+	if r.shown[key] == state {
+		return
+	}
+	r.shown[key] = state
+	switch p.State {
+	case host.ProposalOpen:
+		r.paragraph(r.strong("["+name+"]") + "\n" + display.Wrap(strings.TrimSpace(display.Text(p.Text)), "| ", r.Width))
+	case host.ProposalImplemented:
+		r.notice("*", name+": to be implemented.")
+	case host.ProposalChangesRequested:
+		r.notice("*", name+": changes requested.")
+	default:
+		r.notice("*", name+": "+string(p.State)+".")
+	}
+}
+
+func (r *Renderer) problem(p abi.Problem) {
+	key := "problem " + p.Code + " " + p.Field
+	if p.Resolved {
+		r.forget(key)
+		return
+	}
+	text := advice(p.Code, p.Message)
+	if p.Field != "" {
+		text = display.Line(p.Field) + ": " + text
+	}
+	r.once(key, "!", text)
+}
+
+// compare says when the provider reports another mode or permission than the
+// running turn was sent with; nothing is replaced silently.
+func (r *Renderer) compare() {
+	for _, t := range r.turns {
+		if t.State != host.TurnRunning {
+			continue
+		}
+		if o := r.observed.Mode; o != "" && t.Settings.Mode != "" && o != t.Settings.Mode {
+			r.once("observed mode "+t.ID+o, "!", fmt.Sprintf("The harness reports mode %s; this turn asked for %s.", display.Line(o), display.Line(t.Settings.Mode)))
+		}
+		if o := r.observed.Permission; o != "" && t.Settings.Permission != "" && o != t.Settings.Permission {
+			r.once("observed permission "+t.ID+string(o), "!", fmt.Sprintf("The harness reports permission %s; this turn asked for %s.", display.Line(string(o)), t.Settings.Permission))
+		}
+	}
+}
+
+// advice joins a message with the sentence of its code.
+func advice(code, message string) string {
+	text := (&host.Error{Code: host.Code(code)}).Advice()
+	message = display.Text(message)
+	switch {
+	case code == "":
+		return message
+	case message == "":
+	case strings.HasPrefix(message, code):
+		return message
+	default:
+		text = strings.TrimSpace(message + " " + text)
+	}
+	return display.Line(code) + ": " + text
+}
+
+func stateWord(s host.TurnState) string { return strings.ReplaceAll(string(s), "_", " ") }
+
+func originWord(o abi.Origin) string {
+	switch o {
+	case abi.OriginRetry:
+		return "sent again"
+	case abi.OriginAnswer:
+		return "the answer to a question"
+	case abi.OriginImplement:
+		return "implements a plan"
+	case abi.OriginFeedback:
+		return "requests changes to a plan"
+	case abi.OriginSteer:
+		return "steers the running turn"
+	}
+	return display.Line(string(o))
+}
+
+// Notice writes a line of the program's own.
+func (r *Renderer) Notice(text string) { r.notice("*", text) }
+
+// Paragraph writes a text as it stands, on lines of its own.
+func (r *Renderer) Paragraph(text string) { r.paragraph(text) }
+
+// Prompt writes a question's last line; the answer is typed behind it.
+func (r *Renderer) Prompt(text string) {
+	r.line()
+	r.write(text)
+	// The person's own line break ends the line.
+	r.fresh = true
+}
+
+// once writes a notice unless it is the last said under that key.
+func (r *Renderer) once(key, mark, text string) {
+	if !r.told[key+"\x00"+text] {
+		r.told[key+"\x00"+text] = true
+		r.notice(mark, text)
+	}
+}
+
+func (r *Renderer) forget(prefix string) {
+	for k := range r.told {
+		if strings.HasPrefix(k, prefix) {
+			delete(r.told, k)
+		}
+	}
+}
+
+func (r *Renderer) notice(mark, text string) {
+	if mark == "" {
+		mark = " "
+	}
+	lines := strings.Split(display.Wrap(text, "", r.Width-2), "\n")
+	r.paragraph(mark + " " + strings.Join(lines, "\n  "))
+}
+
+func (r *Renderer) paragraph(text string) {
+	r.line()
+	r.open = ""
+	r.write(text)
+	r.line()
+}
+
+// line goes to the start of a line.
+func (r *Renderer) line() {
+	if !r.fresh {
+		r.write("\n")
+	}
+	r.open = ""
+}
+
+func (r *Renderer) write(s string) {
+	if s == "" {
+		return
+	}
+	// A terminal that went away is noticed by the reader of its input.
+	_, _ = io.WriteString(r.w, s)
+	r.fresh = strings.HasSuffix(s, "\n")
+}
+
+func (r *Renderer) strong(s string) string {
+	if !r.Color {
+		return s
+	}
+	return "\x1b[1m" + s + "\x1b[0m"
+}
+
+func prefixed(s, prefix string) string {
+	return prefix + strings.ReplaceAll(s, "\n", "\n"+prefix)
+}

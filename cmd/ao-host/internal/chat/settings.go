@@ -1,0 +1,37 @@
+package chat
+
+import (
+	"strings"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/display"
+)
+
+// providerDefault stands for a setting that is left to the provider.
+const providerDefault = "provider's default"
+
+// Settings writes a frozen or remembered tuple on one line. Mode and permission
+// are always named; the others only when they were chosen.
+func Settings(s abi.Settings) string {
+	parts := []string{
+		"mode " + or(s.Mode, providerDefault),
+		"permission " + or(string(s.Permission), string(abi.PermissionDefault)),
+	}
+	if s.Model != "" {
+		parts = append(parts, "model "+display.Line(s.Model))
+	}
+	if s.Effort != "" {
+		parts = append(parts, "effort "+display.Line(s.Effort))
+	}
+	for _, o := range s.Options {
+		parts = append(parts, display.Line(o.ID)+" "+display.Line(o.Value))
+	}
+	return strings.Join(parts, ", ")
+}
+
+func or(s, otherwise string) string {
+	if s == "" {
+		return otherwise
+	}
+	return display.Line(s)
+}
