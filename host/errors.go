@@ -77,6 +77,8 @@ const (
 	CodeCallRefused         Code = "call_refused"
 	CodeSchemaViolation     Code = "schema_violation"
 	CodeLineSkipped         Code = "line_skipped"
+	CodeDeliveryRejected    Code = "delivery_rejected"
+	CodeNotSent             Code = "not_sent"
 	CodeHoldStopped         Code = "stopped"
 	CodeHoldProviderOutage  Code = "provider_outage"
 	CodeHoldClosed          Code = "closed"
@@ -150,6 +152,8 @@ var codeTexts = map[Code]string{
 	CodeCallRefused:         "The binding tried to use a method that its manifest does not declare; nothing was sent. Report it to the binding's author.",
 	CodeSchemaViolation:     "The harness sent something that does not fit its own schema. It was used as far as it could be read.",
 	CodeLineSkipped:         "The harness printed a line that is too long or no message; it was skipped.",
+	CodeDeliveryRejected:    "The harness refused the message; nothing ran. The turn says why. Change it or send another one.",
+	CodeNotSent:             "The message was not sent, for the reason the turn gives. Correct it and retry the turn, or resume the queue.",
 	CodeHoldStopped:         "The queue waits because you stopped a turn. Resume the queue, or send a message.",
 	CodeHoldProviderOutage:  "The queue waits because the provider failed and the next message would fail too. Resume the queue when the provider is back.",
 	CodeHoldClosed:          "The queue waits because the host was closed while it was not empty. Resume the queue, or send a message.",

@@ -241,13 +241,22 @@ func (m *module) readMemory(r *reader) {
 func (m *module) readGlobals(r *reader) {
 	n := r.count(m.limits.Globals, "globals")
 	for ; n > 0 && r.err == nil; n-- {
-		readValType(r)
-		if mut := r.byte(); r.err == nil && mut > 1 {
-			r.fail(CodeUnsupported, "a global with flags %#x is unknown; compile without threads", mut)
-		}
-		m.constExpr(r, nil)
+		m.global(r, nil)
 		m.globals++
 	}
+}
+
+// global reads one entry and writes it with shifted function indices.
+func (m *module) global(r *reader, out *sink) {
+	at := r.i
+	readValType(r)
+	if mut := r.byte(); r.err == nil && mut > 1 {
+		r.fail(CodeUnsupported, "a global with flags %#x is unknown; compile without threads", mut)
+	}
+	if r.err == nil {
+		out.raw(r.b[at:r.i])
+	}
+	m.constExpr(r, out)
 }
 
 func (m *module) readExports(r *reader) {

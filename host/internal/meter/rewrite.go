@@ -122,10 +122,11 @@ func (m *module) emit(size int) ([]byte, *Error) {
 	if m.memory {
 		e.section(secMemory, uleb(uleb([]byte{1, 1}, int(m.memMin)), int(m.memMax)))
 	}
-	e.section(secGlobal, e.extend(secGlobal, m.globals, 2, []byte{
-		byte(I64), 1, opI64Const, 0, opEnd,
-		byte(I32), 1, opI32Const, 0, opEnd,
-	}))
+	globals, err := e.globals()
+	if err != nil {
+		return nil, err
+	}
+	e.section(secGlobal, globals)
 	e.section(secExport, e.exports())
 	if m.secs[secStart].present {
 		e.section(secStart, uleb(nil, e.shift(int(m.secs[secStart].reader().u32()))))
@@ -196,6 +197,25 @@ func (e *emitter) tables() []byte {
 		b = uleb(uleb(append(b, byte(t), 1), int(e.m.tableMin[i])), int(e.m.tableMax[i]))
 	}
 	return b
+}
+
+func (e *emitter) globals() ([]byte, *Error) {
+	s := &sink{shift: e.shift}
+	s.u32(e.m.globals + 2)
+	if sec := e.m.secs[secGlobal]; sec.present {
+		r := sec.reader()
+		for n := r.u32(); n > 0 && r.err == nil; n-- {
+			e.m.global(r, s)
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+	}
+	s.raw([]byte{
+		byte(I64), 1, opI64Const, 0, opEnd,
+		byte(I32), 1, opI32Const, 0, opEnd,
+	})
+	return s.b, nil
 }
 
 func (e *emitter) exports() []byte {

@@ -1,0 +1,114 @@
+package host
+
+import (
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/aoagents/ao-host/abi"
+)
+
+// Config configures a [Host]. Only Dir is required.
+type Config struct {
+	// Dir is the data folder. It is created with mode 0700.
+	Dir string
+	// Clock gives the time of records; nil means time.Now. Time-outs always run
+	// on the machine's monotonic clock.
+	Clock func() time.Time
+	// IDs makes unique ids; nil means random UUIDs.
+	IDs func() string
+	// Logger receives operational messages; no harness text above debug level.
+	Logger *slog.Logger
+	// Env is the environment harnesses are started from, filtered by each
+	// manifest's allow-list. Nil means the login shell's environment, resolved
+	// once, at the first start.
+	Env []string
+	// Bindings are the built-in modules; nil means those shipped with the host.
+	// They take the same manifest, schema and limit path as any module, and are
+	// granted by being built in.
+	Bindings [][]byte
+	// BindingDir holds modules dropped in by the user; default Dir/bindings.
+	BindingDir string
+	// Launch replaces a manifest's command, by harness id.
+	Launch map[string]Launch
+	// Client is what harnesses are told about the product.
+	Client abi.ClientInfo
+	// LeaveIdle: conversations with queued or unsettled work from before are not
+	// started at Open, only when they are used.
+	LeaveIdle bool
+	// MaxLine is the longest line taken from a harness, in bytes; default 16 MiB.
+	MaxLine int
+	// MaxMessage bounds the text of a message, in bytes; default 1 MiB.
+	MaxMessage int
+	// MaxAttachment bounds one image or file, in bytes; default 8 MiB.
+	MaxAttachment int
+	// StartSlow is when a start is called slow; default 30 s.
+	StartSlow time.Duration
+	// StopGrace is how long a stopped turn may take to end; default 4 s.
+	StopGrace time.Duration
+	// EndGrace is how long a process may take to end after SIGTERM; default 3 s.
+	EndGrace time.Duration
+}
+
+// Launch is how to start a harness instead of what its manifest says.
+type Launch struct {
+	// Argv is the command with its arguments.
+	Argv []string
+	// Env is added to the environment as it stands.
+	Env []string
+}
+
+func (c Config) withDefaults() Config {
+	if c.Clock == nil {
+		c.Clock = time.Now
+	}
+	if c.IDs == nil {
+		c.IDs = uuid.NewString
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	if c.Client.Name == "" {
+		c.Client = abi.ClientInfo{Name: "ao-host", Title: "ao-host", Version: Version()}
+	}
+	def := func(p *int, v int) {
+		if *p <= 0 {
+			*p = v
+		}
+	}
+	def(&c.MaxLine, 16<<20)
+	def(&c.MaxMessage, 1<<20)
+	def(&c.MaxAttachment, 8<<20)
+	dur := func(p *time.Duration, v time.Duration) {
+		if *p <= 0 {
+			*p = v
+		}
+	}
+	dur(&c.StartSlow, 30*time.Second)
+	dur(&c.StopGrace, 4*time.Second)
+	dur(&c.EndGrace, 3*time.Second)
+	return c
+}
+
+// Version is the version of this module as the build recorded it.
+func Version() string {
+	if bi, ok := debug.ReadBuildInfo(); ok {
+		if bi.Main.Path == modulePath && bi.Main.Version != "" {
+			return bi.Main.Version
+		}
+		for _, d := range bi.Deps {
+			if d.Path == modulePath {
+				return d.Version
+			}
+		}
+	}
+	return "(devel)"
+}
+
+const modulePath = "github.com/aoagents/ao-host"
+
+// hostEnv is the process's own environment, the fallback of the login shell's.
+func hostEnv() []string { return os.Environ() }

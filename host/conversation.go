@@ -1,0 +1,534 @@
+package host
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/store"
+)
+
+// conversation is the one goroutine that owns a conversation: its queue, its
+// cards and, while there is one, its live session. Everything reaches it as a
+// message, so there is one order (DESIGN §6).
+type conversation struct {
+	h   *Host
+	id  string
+	log *slog.Logger
+	// ctx ends when the host gives up on writing; sealed transactions use it.
+	ctx    context.Context
+	cancel context.CancelFunc
+
+	urgent chan func()
+	inbox  chan func()
+	told   mailbox
+	done   chan struct{}
+
+	// What follows is owned by the goroutine.
+	row      store.Conversation
+	settings abi.Settings
+	live     []*turn
+	cards    map[string]*card
+	plans    map[string]*plan
+	running  *turn
+	sess     *session
+	launch   *launching
+	stop     *stopping
+	catalog  *abi.Catalog
+	observed *abi.Observed
+	caps     abi.Capabilities
+	problems []abi.Problem
+	usage    UsageView
+	// unsettled are the turns whose delivery is uncertain and could be settled.
+	unsettled []*turn
+	probes    []chan error
+	partials  map[string]*partial
+	// blocked: the last attempt failed, so nothing is started until a person
+	// does something; unlike a hold it also keeps answers back.
+	blocked bool
+	// dirty: what Controls shows has changed.
+	dirty   bool
+	closing bool
+	quit    bool
+
+	tx       pending
+	inflight *inflight
+	deadline time.Time
+	flushAt  time.Time
+
+	view atomic.Pointer[Controls]
+}
+
+// inflight is the one streaming transaction that is being committed.
+type inflight struct {
+	fn    func(*store.Tx) error
+	p     *store.Pending
+	after []func()
+}
+
+// turn is a live submission.
+type turn struct {
+	store.Turn
+	settings abi.Settings
+	content  []abi.Content
+	// claimed: handed to the binding, no frame that carries it committed yet.
+	claimed bool
+	// outID is the outbox id of the frame that carries it.
+	outID uint64
+	// notWritten: the pipe proved that frame was never written.
+	notWritten bool
+	// steerOf is the running turn a native steer goes into.
+	steerOf string
+}
+
+func loadConversation(ctx context.Context, h *Host, id string) (*conversation, error) {
+	c := &conversation{
+		h: h, id: id, log: h.cfg.Logger.With("conversation", id),
+		urgent: make(chan func(), 16), inbox: make(chan func(), 64),
+		done: make(chan struct{}), told: mailbox{wake: make(chan struct{}, 1)},
+		partials: map[string]*partial{}, dirty: true,
+	}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	if err := c.reload(ctx); err != nil {
+		c.cancel()
+		return nil, notFound(err, CodeUnknownConversation, "conversation", id)
+	}
+	c.publish()
+	return c, nil
+}
+
+// reload takes the durable state from the store, at the start and when a change
+// could not be committed.
+func (c *conversation) reload(ctx context.Context) error {
+	row, err := c.h.store.Conversation(ctx, c.id)
+	if err != nil {
+		return err
+	}
+	turns, err := c.h.store.LiveTurns(ctx, c.id)
+	if err != nil {
+		return err
+	}
+	cards, err := c.h.store.Interactions(ctx, c.id, true)
+	if err != nil {
+		return err
+	}
+	plans, err := c.h.store.Proposals(ctx, c.id)
+	if err != nil {
+		return err
+	}
+	old := map[string]*turn{}
+	for _, t := range c.live {
+		old[t.ID] = t
+	}
+	c.row = row
+	c.settings = abi.Settings{}
+	if len(row.Settings) > 0 {
+		if err := json.Unmarshal(row.Settings, &c.settings); err != nil {
+			return fail(CodeStoreCorrupt, "The settings of conversation %s cannot be read: %v.", c.id, err)
+		}
+	}
+	c.live, c.running = nil, nil
+	for _, r := range turns {
+		t, err := newTurn(r)
+		if err != nil {
+			return err
+		}
+		if o := old[r.ID]; o != nil {
+			t.claimed, t.outID, t.notWritten, t.steerOf = o.claimed, o.outID, o.notWritten, o.steerOf
+		}
+		c.live = append(c.live, t)
+		if t.steerOf == "" && (t.State == store.TurnDispatched || t.State == store.TurnRunning || t.claimed) {
+			c.running = t
+		}
+	}
+	oldCards := c.cards
+	c.cards = map[string]*card{}
+	for _, r := range cards {
+		k := &card{Interaction: r}
+		if err := json.Unmarshal(r.Body, &k.ask); err != nil {
+			return fail(CodeStoreCorrupt, "Card %s cannot be read: %v.", r.ID, err)
+		}
+		if o := oldCards[r.ID]; o != nil {
+			k.outID, k.notWritten, k.maybeWritten = o.outID, o.notWritten, o.maybeWritten
+		}
+		c.cards[r.ID] = k
+	}
+	c.plans = map[string]*plan{}
+	for _, r := range plans {
+		if r.State != store.ProposalOpen {
+			continue
+		}
+		p := &plan{Proposal: r}
+		if err := json.Unmarshal(r.Body, &p.body); err != nil {
+			return fail(CodeStoreCorrupt, "Plan %s cannot be read: %v.", r.ID, err)
+		}
+		c.plans[r.ID] = p
+	}
+	return nil
+}
+
+func newTurn(r store.Turn) (*turn, error) {
+	t := &turn{Turn: r}
+	if err := json.Unmarshal(r.Settings, &t.settings); err != nil {
+		return nil, fail(CodeStoreCorrupt, "The settings of turn %s cannot be read: %v.", r.ID, err)
+	}
+	if err := json.Unmarshal(r.Content, &t.content); err != nil {
+		return nil, fail(CodeStoreCorrupt, "The content of turn %s cannot be read: %v.", r.ID, err)
+	}
+	return t, nil
+}
+
+// call runs fn on the conversation's goroutine and waits for it. When ctx ends
+// first, fn may still run: what it accepts is then found by its client id.
+func (c *conversation) call(ctx context.Context, fn func() error) error {
+	return c.post(ctx, c.inbox, fn)
+}
+
+// callUrgent is call past the queue of other requests, for stop.
+func (c *conversation) callUrgent(ctx context.Context, fn func() error) error {
+	return c.post(ctx, c.urgent, fn)
+}
+
+func (c *conversation) post(ctx context.Context, box chan func(), fn func() error) error {
+	res := make(chan error, 1)
+	select {
+	case box <- func() { res <- fn() }:
+	case <-c.done:
+		return &Error{Code: CodeClosed}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	select {
+	case err := <-res:
+		return err
+	case <-c.done:
+		select {
+		case err := <-res:
+			return err
+		default:
+			return &Error{Code: CodeClosed}
+		}
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// tell posts fn from another goroutine of ours. It never blocks: the goroutine
+// may be one that the conversation waits for.
+func (c *conversation) tell(fn func()) { c.told.put(fn) }
+
+// mailbox is an unbounded queue of messages from our own goroutines, whose
+// number is bounded by what is in flight.
+type mailbox struct {
+	mu   sync.Mutex
+	fns  []func()
+	wake chan struct{}
+}
+
+func (m *mailbox) put(fn func()) {
+	m.mu.Lock()
+	m.fns = append(m.fns, fn)
+	m.mu.Unlock()
+	select {
+	case m.wake <- struct{}{}:
+	default:
+	}
+}
+
+func (m *mailbox) take() []func() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	fns := m.fns
+	m.fns = nil
+	return fns
+}
+
+const (
+	maxBatchRows = 200
+	maxBatchWait = 20 * time.Millisecond
+)
+
+func (c *conversation) run() {
+	defer close(c.done)
+	defer c.cancel()
+	timer := time.NewTimer(time.Hour)
+	defer timer.Stop()
+	for !c.quit {
+		c.settle()
+		timer.Reset(c.nextWake())
+		// Stop and the like come before everything else that waits.
+		select {
+		case fn := <-c.urgent:
+			fn()
+			continue
+		default:
+		}
+		var recv <-chan []frame
+		var exited <-chan struct{}
+		if c.sess != nil {
+			recv, exited = c.sess.recv, c.sess.exited
+		}
+		var committed <-chan struct{}
+		if c.inflight != nil {
+			committed = c.inflight.p.Done()
+		}
+		select {
+		case fn := <-c.urgent:
+			fn()
+		case <-c.told.wake:
+			for _, fn := range c.told.take() {
+				fn()
+			}
+		case fn := <-c.inbox:
+			fn()
+		case frames, ok := <-recv:
+			if !ok {
+				c.inputEnded()
+				continue
+			}
+			c.frames(frames)
+		case <-exited:
+			c.sess.exited = nil
+			c.reap(c.sess)
+		case <-committed:
+			c.finishInflight()
+		case <-timer.C:
+			c.tick()
+		}
+	}
+}
+
+// settle brings the state to rest after each message: commits what must be, and
+// starts what can be.
+func (c *conversation) settle() {
+	if c.closing {
+		c.closeStep()
+	}
+	c.pump()
+	if c.tx.urgent {
+		c.commit()
+		// A commit may have made the next dispatch possible.
+		if c.pump() {
+			c.commit()
+		}
+	}
+	c.maybeFlush()
+	c.publish()
+}
+
+// maybeFlush commits streaming rows by the bound on rows or time.
+func (c *conversation) maybeFlush() {
+	if c.tx.empty() {
+		c.flushAt = time.Time{}
+		return
+	}
+	if c.flushAt.IsZero() {
+		c.flushAt = time.Now().Add(maxBatchWait)
+	}
+	if c.inflight == nil && (c.tx.rows >= maxBatchRows || !time.Now().Before(c.flushAt)) {
+		fn, after := c.seal()
+		c.inflight = &inflight{fn: fn, after: after, p: c.h.store.Submit(fn)}
+		c.flushAt = time.Time{}
+	} else if c.inflight != nil && c.tx.rows >= 4*maxBatchRows {
+		// The disk is slower than the child: wait, which slows the reader down.
+		c.finishInflight()
+	}
+}
+
+// finishInflight waits for the streaming transaction that is under way.
+func (c *conversation) finishInflight() {
+	if c.inflight == nil {
+		return
+	}
+	f := c.inflight
+	c.inflight = nil
+	if err := f.p.Wait(c.ctx); err != nil {
+		c.persist(f.fn, err)
+	}
+	for _, fn := range f.after {
+		fn()
+	}
+}
+
+// commit commits everything gathered and then does what waited for it.
+func (c *conversation) commit() {
+	c.finishInflight()
+	if c.tx.empty() {
+		c.tx.urgent = false
+		return
+	}
+	fn, after := c.seal()
+	c.flushAt = time.Time{}
+	if err := c.h.store.Write(c.ctx, fn); err != nil {
+		c.persist(fn, err)
+	}
+	for _, f := range after {
+		f()
+	}
+}
+
+// persist repeats a transaction of steps until it is committed: the child has
+// gone on, so there is no way back, and nothing further is taken from it
+// meanwhile (D5). Requests of clients fail with the store's error instead.
+func (c *conversation) persist(fn func(*store.Tx) error, err error) {
+	if !lasting(err) {
+		c.broken(err)
+		return
+	}
+	c.setProblem(abi.Problem{Code: string(CodeOf(storeError(err))), Field: "store", Message: err.Error()})
+	c.publish()
+	wait := 10 * time.Millisecond
+	for {
+		select {
+		case <-time.After(wait):
+		case <-c.ctx.Done():
+			// The host gives up: what was not committed was never acknowledged.
+			c.log.Error("uncommitted steps were given up at close", "error", err)
+			return
+		}
+		if err = c.h.store.Write(c.ctx, fn); err == nil {
+			break
+		}
+		wait = min(2*wait, time.Second)
+	}
+	c.dropProblems("store")
+}
+
+// lasting reports whether a failed write may succeed later as it stands.
+func lasting(err error) bool {
+	switch CodeOf(storeError(err)) {
+	case CodeStoreFull, CodeStoreReadOnly, CodeStoreFailed, CodeStoreLocked, "":
+		return true
+	}
+	return false
+}
+
+// broken gives up a transaction that can never succeed: the process is ended and
+// the durable state is what counts.
+func (c *conversation) broken(err error) {
+	c.log.Error("a step could not be recorded and was given up", "error", err)
+	if rerr := c.reload(c.ctx); rerr != nil {
+		c.log.Error("the conversation could not be read again", "error", rerr)
+	}
+	c.setProblem(abi.Problem{Code: string(CodeStoreFailed), Field: "session", Message: err.Error()})
+	if c.sess != nil && c.sess.ending == "" {
+		c.sess.ending = string(CodeStoreFailed)
+		c.sess.state = SessionStopping
+		s := c.sess
+		go func() { _ = s.proc.End(context.WithoutCancel(c.ctx), c.h.cfg.EndGrace); s.conn.Close() }()
+	}
+}
+
+// transact runs a client's request as one transaction of its own. On failure
+// nothing of it is kept.
+func (c *conversation) transact(ctx context.Context, change func() error) error {
+	c.commit()
+	if err := change(); err != nil {
+		c.tx = pending{}
+		return c.restore(ctx, err)
+	}
+	if c.tx.empty() {
+		return nil
+	}
+	fn, after := c.seal()
+	if err := c.h.store.Write(ctx, fn); err != nil {
+		return c.restore(ctx, storeError(err))
+	}
+	for _, f := range after {
+		f()
+	}
+	return nil
+}
+
+// restore forgets the unfinished change of a failed request.
+func (c *conversation) restore(ctx context.Context, cause error) error {
+	if err := c.reload(context.WithoutCancel(ctx)); err != nil {
+		c.log.Error("the conversation could not be read again", "error", err)
+	}
+	return cause
+}
+
+// nextWake is the time until the next deadline.
+func (c *conversation) nextWake() time.Duration {
+	next := time.Hour
+	at := func(t time.Time) {
+		if !t.IsZero() {
+			next = min(next, max(0, time.Until(t)))
+		}
+	}
+	if c.inflight == nil {
+		at(c.flushAt)
+	}
+	if c.stop != nil {
+		at(c.stop.deadline)
+	}
+	if c.launch != nil {
+		at(c.launch.slowAt)
+	}
+	if s := c.sess; s != nil {
+		at(s.slowAt)
+		for _, t := range s.timers {
+			at(t)
+		}
+		for _, k := range s.calls {
+			at(k.deadline)
+		}
+	}
+	return next
+}
+
+// tick does what is due.
+func (c *conversation) tick() {
+	now := time.Now()
+	due := func(t time.Time) bool { return !t.IsZero() && !now.Before(t) }
+	if c.stop != nil && due(c.stop.deadline) {
+		c.stopOverdue()
+	}
+	if c.launch != nil && due(c.launch.slowAt) {
+		c.launch.slowAt = time.Time{}
+		c.startIsSlow("")
+	}
+	s := c.sess
+	if s == nil {
+		return
+	}
+	if due(s.slowAt) {
+		s.slowAt = time.Time{}
+		c.startIsSlow(s.proc.Stderr())
+	}
+	for _, name := range sortedKeys(s.timers) {
+		if t, ok := s.timers[name]; ok && due(t) {
+			c.fireTimer(name)
+		}
+	}
+	for _, id := range sortedKeys(s.calls) {
+		if k := s.calls[id]; k != nil && due(k.deadline) {
+			c.failCall(id, "timeout", "The harness did not answer in time.")
+		}
+	}
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// notFound maps a missing row to a code and any other store error as usual.
+func notFound(err error, code Code, field, id string) error {
+	if isNotFound(err) {
+		return failField(code, field, "%q is not known.", id)
+	}
+	return storeError(err)
+}
+
+// now is the injected clock's time.
+func (h *Host) now() time.Time { return h.cfg.Clock() }

@@ -1,0 +1,147 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"sync"
+
+	"github.com/aoagents/ao-host/host/internal/engine"
+	"github.com/aoagents/ao-host/store"
+)
+
+// Host owns a data folder and the live sessions of its conversations.
+type Host struct {
+	cfg      Config
+	store    *store.Store
+	engine   *engine.Engine
+	bindings *registry
+	env      *launchEnv
+	feed     *feed
+
+	mu     sync.Mutex
+	actors map[string]*conversation
+	closed bool
+}
+
+// Open opens the data folder, takes its lock, migrates it, and recovers what a
+// crash left behind: conversations with queued or unsettled work continue unless
+// Config.LeaveIdle is set.
+//
+// Errors: store_locked, store_read_only, store_full, store_newer,
+// store_corrupt, and module errors of built-in bindings.
+func Open(ctx context.Context, cfg Config) (*Host, error) {
+	cfg = cfg.withDefaults()
+	if cfg.Dir == "" {
+		return nil, failField(CodeInvalidArgument, "Dir", "No data folder was given.")
+	}
+	dir, err := filepath.Abs(cfg.Dir)
+	if err != nil {
+		return nil, failField(CodeInvalidArgument, "Dir", "The data folder %q is not a usable path: %v.", cfg.Dir, err)
+	}
+	cfg.Dir = dir
+	if cfg.BindingDir == "" {
+		cfg.BindingDir = filepath.Join(dir, "bindings")
+	}
+	st, err := store.Open(ctx, dir, store.Options{Now: cfg.Clock, Logger: cfg.Logger})
+	if err != nil {
+		return nil, storeError(err)
+	}
+	h := &Host{cfg: cfg, store: st, actors: map[string]*conversation{}, feed: newFeed(), env: &launchEnv{cfg: cfg, sem: make(chan struct{}, 1)}}
+	h.engine, err = engine.New(ctx, engine.Config{
+		CacheDir:  filepath.Join(dir, "cache", "native"),
+		DigestDir: filepath.Join(dir, "native-digests"),
+	})
+	if err != nil {
+		return nil, errors.Join(fail(CodeStoreFailed, "The cache of compiled bindings could not be opened: %v.", err), st.Close())
+	}
+	h.bindings = newRegistry(h)
+	if err := h.bindings.loadBuiltIn(ctx); err != nil {
+		return nil, errors.Join(err, h.engine.Close(ctx), st.Close())
+	}
+	st.Notify(h.feed.advance)
+	if err := h.recover(ctx); err != nil {
+		return nil, errors.Join(err, h.Close(ctx))
+	}
+	return h, nil
+}
+
+// Close cancels what runs as Stop does, ends every harness process, holds queues
+// that are not empty, and closes the data folder. It returns when no child is
+// left, at the latest a few seconds after ctx ends.
+func (h *Host) Close(ctx context.Context) error {
+	h.mu.Lock()
+	if h.closed {
+		h.mu.Unlock()
+		return nil
+	}
+	h.closed = true
+	actors := make([]*conversation, 0, len(h.actors))
+	for _, c := range h.actors {
+		actors = append(actors, c)
+	}
+	h.mu.Unlock()
+	var wg sync.WaitGroup
+	for _, c := range actors {
+		wg.Go(func() { c.shutdown(ctx) })
+	}
+	wg.Wait()
+	h.feed.close()
+	h.bindings.close()
+	return errors.Join(h.engine.Close(context.WithoutCancel(ctx)), h.store.Close())
+}
+
+// actor returns the goroutine that owns a conversation, starting it if needed.
+func (h *Host) actor(ctx context.Context, id string) (*conversation, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.closed {
+		return nil, &Error{Code: CodeClosed}
+	}
+	if c, ok := h.actors[id]; ok {
+		return c, nil
+	}
+	c, err := loadConversation(ctx, h, id)
+	if err != nil {
+		return nil, err
+	}
+	h.actors[id] = c
+	go c.run()
+	return c, nil
+}
+
+// peek returns the running goroutine of a conversation, or nil.
+func (h *Host) peek(id string) *conversation {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.actors[id]
+}
+
+// storeError maps an error of the store to ours.
+func storeError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
+	var e *store.Error
+	if !errors.As(err, &e) {
+		if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+		return &Error{Code: CodeStoreFailed, Detail: err.Error() + ".", Err: err}
+	}
+	code := Code(e.Code)
+	if _, known := codeTexts[code]; !known {
+		code = CodeStoreFailed
+	}
+	return &Error{Code: code, Detail: e.Message, Err: err}
+}
+
+// isNotFound reports whether the store has no such row.
+func isNotFound(err error) bool {
+	var e *store.Error
+	return errors.As(err, &e) && e.Code == store.CodeNotFound
+}

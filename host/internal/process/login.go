@@ -1,0 +1,90 @@
+package process
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"strings"
+	"time"
+)
+
+// DefaultLoginTimeout is how long a login shell may take. Version managers that
+// run in a shell's start files need a second or two.
+const DefaultLoginTimeout = 10 * time.Second
+
+// Login resolves the login-shell environment once and remembers it. A desktop
+// starts programs with a short PATH, and what the user installed is only on the
+// PATH their shell sets (SCENARIOS L1).
+type Login struct {
+	shell   string
+	timeout time.Duration
+	turn    chan struct{}
+	known   bool
+	env     []string
+	reason  error
+}
+
+// NewLogin prepares the environment of a shell; see [LoginEnv].
+func NewLogin(shell string, timeout time.Duration) *Login {
+	return &Login{shell: shell, timeout: timeout, turn: make(chan struct{}, 1)}
+}
+
+// Env returns what [LoginEnv] returns, the first time by asking the shell, later
+// from memory. Callers that come at the same time share one shell. A ctx that
+// ends aborts the caller, and what it found is not remembered.
+func (l *Login) Env(ctx context.Context) ([]string, error) {
+	select {
+	case l.turn <- struct{}{}:
+		defer func() { <-l.turn }()
+	case <-ctx.Done():
+		return ownEnv(), loginError(ctx.Err())
+	}
+	if l.known {
+		return l.env, l.reason
+	}
+	env, err := LoginEnv(ctx, l.shell, l.timeout)
+	if err != nil && ctx.Err() != nil {
+		return env, err
+	}
+	l.known, l.env, l.reason = true, env, err
+	return env, err
+}
+
+func loginError(cause error) *Error {
+	return errorf(CodeLoginEnv, cause, "The environment of the login shell is not known (%v); the environment ao-host was started with is used instead.", cause)
+}
+
+var (
+	errNoMarker = errors.New("the shell ended without running the command")
+	errNoPath   = errors.New("the shell printed no usable environment")
+)
+
+// parseLoginEnv finds the environment between two lines that are the marker.
+// What the shell's start files print around it does not matter. Variables that
+// belong to that shell alone are left out.
+func parseLoginEnv(out []byte, marker string) ([]string, error) {
+	_, rest, ok := bytes.Cut(out, []byte(marker+"\n"))
+	if !ok {
+		return nil, errNoMarker
+	}
+	block, _, ok := bytes.Cut(rest, []byte(marker))
+	if !ok {
+		return nil, errNoMarker
+	}
+	var env []string
+	for _, kv := range strings.Split(string(block), "\x00") {
+		name, _, ok := strings.Cut(kv, "=")
+		if !ok || name == "" {
+			continue
+		}
+		switch name {
+		case "_", "SHLVL", "PWD", "OLDPWD":
+		default:
+			env = append(env, kv)
+		}
+	}
+	if path, ok := lookupEnv(env, "PATH"); !ok || path == "" {
+		return nil, errNoPath
+	}
+	return env, nil
+}

@@ -1,0 +1,261 @@
+//go:build linux || darwin
+
+package process
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"time"
+)
+
+const (
+	// lastStderr is how long, after the exit, stderr is still read although a
+	// grandchild keeps it open.
+	lastStderr = 200 * time.Millisecond
+	// busyRetries and busyDelay bound the wait for a program file that is being
+	// written, as an update in place does.
+	busyRetries = 10
+	busyDelay   = 30 * time.Millisecond
+)
+
+// Process is a started child. Its methods may be called from any goroutine.
+// [Process.End] must be called in the end, also after the child exited by itself:
+// it ends what the child left behind and releases what is held for it.
+type Process struct {
+	os     *os.Process
+	family family
+	stdin  *os.File
+	stdout *os.File
+	stderr *os.File
+	tail   *tail
+
+	stderrDone chan struct{}
+	done       chan struct{}
+	exit       Exit
+
+	// ending is held by the one End that works; ended says that it succeeded.
+	ending chan struct{}
+	ended  bool
+
+	// reaping guards reaped: until then the pid, and with it the number of the
+	// group, cannot be given to another process.
+	reaping sync.Mutex
+	reaped  bool
+}
+
+// Start starts a child. The error is an [*Error].
+func Start(spec Spec) (*Process, error) {
+	if len(spec.Argv) == 0 || spec.Argv[0] == "" {
+		return nil, errorf(CodeLaunchFailed, nil, "There is no command to start. The manifest's launch argv is empty.")
+	}
+	for _, s := range append(append([]string{spec.Dir}, spec.Argv...), spec.Env...) {
+		if strings.Contains(s, "\x00") {
+			return nil, errorf(CodeLaunchFailed, nil, "An argument, a variable or the working directory holds a zero byte: %q.", s)
+		}
+	}
+	env := spec.Env
+	if spec.Dir != "" {
+		if err := checkDir(spec.Dir, spec.RealDir); err != nil {
+			return nil, err
+		}
+		env = setEnv(env, "PWD", spec.Dir)
+	}
+	program, err := findCommand(spec.Argv[0], spec.Dir, env)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkInterpreter(program, spec.Dir, env); err != nil {
+		return nil, err
+	}
+	return launch(program, spec, env)
+}
+
+func launch(program string, spec Spec, env []string) (*Process, error) {
+	var files pipes
+	defer files.closeChildEnds()
+	for i := range files.child {
+		if err := files.open(i); err != nil {
+			files.closeOurEnds()
+			return nil, launchError(program, spec.Dir, spec.RealDir, err)
+		}
+	}
+	attr := &os.ProcAttr{Dir: spec.Dir, Env: env, Files: files.child[:], Sys: &syscall.SysProcAttr{Setsid: true}}
+	if attr.Env == nil {
+		// A nil environment would mean the host's own.
+		attr.Env = []string{}
+	}
+	started, err := os.StartProcess(program, spec.Argv, attr)
+	for i := 0; i < busyRetries && errors.Is(err, syscall.ETXTBSY); i++ {
+		time.Sleep(busyDelay)
+		started, err = os.StartProcess(program, spec.Argv, attr)
+	}
+	if err != nil {
+		files.closeOurEnds()
+		return nil, launchError(program, spec.Dir, spec.RealDir, err)
+	}
+	// The child cannot vanish before it is waited for, so this reads the child's
+	// own start time and nobody else's.
+	self, ok, err := inspect(started.Pid)
+	if err != nil || !ok {
+		_ = started.Kill()
+		_, _ = started.Wait()
+		files.closeOurEnds()
+		return nil, errorf(CodeLaunchFailed, err, "The start time of process %d cannot be read, so its exit could never be proven. Make the process table readable (mount /proc).", started.Pid)
+	}
+	if spec.StderrLimit <= 0 {
+		spec.StderrLimit = DefaultStderrLimit
+	}
+	p := &Process{
+		os:         started,
+		family:     family{root: started.Pid, start: self.start},
+		stdin:      files.ours[0],
+		stdout:     files.ours[1],
+		stderr:     files.ours[2],
+		tail:       newTail(spec.StderrLimit),
+		stderrDone: make(chan struct{}),
+		done:       make(chan struct{}),
+		ending:     make(chan struct{}, 1),
+	}
+	go p.readStderr()
+	go p.watch()
+	return p, nil
+}
+
+// pipes are the three pipes of a child. They are made here and not by os/exec,
+// whose Wait goes on until every grandchild has closed its copy.
+type pipes struct {
+	child, ours [3]*os.File
+}
+
+func (f *pipes) open(i int) error {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return err
+	}
+	if i == 0 {
+		f.child[i], f.ours[i] = r, w
+	} else {
+		f.child[i], f.ours[i] = w, r
+	}
+	return nil
+}
+
+func (f *pipes) closeChildEnds() { closeAll(f.child[:]) }
+func (f *pipes) closeOurEnds()   { closeAll(f.ours[:]) }
+
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		if f != nil {
+			_ = f.Close()
+		}
+	}
+}
+
+func (p *Process) readStderr() {
+	defer close(p.stderrDone)
+	_, _ = io.Copy(p.tail, p.stderr)
+	_ = p.stderr.Close()
+}
+
+// watch sees the exit. The child is collected at once if it left nothing behind;
+// otherwise it stays a zombie, which keeps its number from being reused, until
+// End has ended the rest.
+func (p *Process) watch() {
+	p.exit = p.awaitExit()
+	p.waitStderr()
+	if left, err := p.family.group(); err == nil && len(left) == 0 {
+		p.reap()
+	}
+	close(p.done)
+}
+
+func (p *Process) waitStderr() {
+	t := time.NewTimer(lastStderr)
+	defer t.Stop()
+	select {
+	case <-p.stderrDone:
+	case <-t.C:
+	}
+}
+
+func (p *Process) reap() {
+	p.reaping.Lock()
+	defer p.reaping.Unlock()
+	if !p.reaped {
+		_, _ = p.os.Wait()
+		p.reaped = true
+	}
+}
+
+// signalGroup signals the child's process group, unless its number may belong to
+// somebody else by now.
+func (p *Process) signalGroup(sig syscall.Signal) {
+	p.reaping.Lock()
+	defer p.reaping.Unlock()
+	if !p.reaped {
+		_ = syscall.Kill(-p.os.Pid, sig)
+	}
+}
+
+// Stdin is the child's standard input.
+func (p *Process) Stdin() io.WriteCloser { return p.stdin }
+
+// Stdout is the child's standard output. It is the caller's to close; closing it
+// makes a blocked Read return. Its end is not the child's exit.
+func (p *Process) Stdout() io.ReadCloser { return p.stdout }
+
+// PID is the process id, which is also that of its process group and session.
+func (p *Process) PID() int { return p.os.Pid }
+
+// StartTime identifies the process together with its pid: it differs when the
+// pid was reused. It is opaque; on Linux it combines field 22 of /proc/PID/stat
+// with the boot, on macOS it is the start time in microseconds since 1970.
+func (p *Process) StartTime() int64 { return p.family.start }
+
+// Done is closed when the process was seen to exit and its last stderr was read.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Exit tells how it ended. Valid after Done is closed.
+func (p *Process) Exit() Exit {
+	select {
+	case <-p.done:
+		return p.exit
+	default:
+		return Exit{Code: -1}
+	}
+}
+
+// Stderr returns the end of what the child wrote to its standard error.
+func (p *Process) Stderr() string { return p.tail.String() }
+
+// End closes stdin, sends SIGTERM to the child, its process group and what
+// descends from it, SIGKILL after grace, and returns nil when the exit was seen
+// and nothing is left. It is nil at once when called again.
+//
+// When ctx ends, SIGKILL is sent at once. The error is an [*Error] with the code
+// exit_unproven: something survived SIGKILL, or belongs to another user. End may
+// then be called again.
+func (p *Process) End(ctx context.Context, grace time.Duration) error {
+	p.ending <- struct{}{}
+	defer func() { <-p.ending }()
+	if p.ended {
+		return nil
+	}
+	_ = p.stdin.Close()
+	if err := p.family.end(ctx, grace, p.signalGroup); err != nil {
+		return err
+	}
+	// Nothing of the family runs, so the exit is about to be seen.
+	<-p.done
+	p.reap()
+	p.waitStderr()
+	_ = p.stderr.Close()
+	<-p.stderrDone
+	p.ended = true
+	return nil
+}

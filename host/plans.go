@@ -1,0 +1,211 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/store"
+)
+
+// plan is an open proposal.
+type plan struct {
+	store.Proposal
+	body abi.Proposal
+}
+
+// onProposal offers a plan for review. A newer plan supersedes the open ones; the
+// same plan with another text is a new revision of it.
+func (c *conversation) onProposal(e *abi.Proposal) {
+	body := *e
+	for _, id := range sortedKeys(c.plans) {
+		p := c.plans[id]
+		if p.Key != body.Key {
+			c.closePlan(p, store.ProposalSuperseded)
+			continue
+		}
+		if p.body.Text == body.Text {
+			return
+		}
+		p.body, p.Body = body, body.AppendJSON(nil)
+		p.Revision++
+		c.savePlan(p)
+		return
+	}
+	if _, err := c.h.store.ProposalByKey(c.ctx, c.id, body.Key); err == nil {
+		// Decided before, and told again while the session was restored.
+		return
+	}
+	p := &plan{body: body, Proposal: store.Proposal{
+		ID: c.h.cfg.IDs(), ConversationID: c.id, Key: body.Key, Revision: 1, TurnID: body.Turn,
+		State: store.ProposalOpen, Body: body.AppendJSON(nil), OpenedAt: c.h.now(),
+	}}
+	if body.Route == abi.RouteNative {
+		if k := c.cardByKey(body.Key); k != nil {
+			p.InteractionID = k.ID
+		}
+	}
+	c.plans[p.ID] = p
+	row := p.Proposal
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.InsertProposal(ctx, row) })
+	c.journalValue(EventProposal, p.TurnID, proposalView(row))
+	c.dirty, c.tx.urgent = true, true
+}
+
+func (c *conversation) savePlan(p *plan) {
+	row := p.Proposal
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateProposal(ctx, row) })
+	c.journalValue(EventProposal, p.TurnID, proposalView(row))
+	c.dirty, c.tx.urgent = true, true
+}
+
+func (c *conversation) closePlan(p *plan, state store.ProposalState) {
+	delete(c.plans, p.ID)
+	p.State, p.ClosedAt = state, c.h.now()
+	c.savePlan(p)
+}
+
+// reopenPlan offers a plan again whose continuation provably never reached the
+// agent (rule 18), unless a newer plan took its place.
+func (c *conversation) reopenPlan(t *turn) {
+	if len(c.plans) > 0 {
+		return
+	}
+	row, err := c.h.store.Proposal(c.ctx, t.ProposalID)
+	if err != nil || row.ContinuationID != t.ID {
+		return
+	}
+	p := &plan{Proposal: row, body: decodeOwn[abi.Proposal](row.Body)}
+	p.State, p.ContinuationID, p.ClosedAt = store.ProposalOpen, "", time.Time{}
+	c.plans[p.ID] = p
+	c.savePlan(p)
+}
+
+// Plans lists the plans of a conversation, oldest first, decided ones included.
+func (h *Host) Plans(ctx context.Context, conversation string) ([]Proposal, error) {
+	if _, err := h.store.Conversation(ctx, conversation); err != nil {
+		return nil, notFound(err, CodeUnknownConversation, "conversation", conversation)
+	}
+	rows, err := h.store.Proposals(ctx, conversation)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	out := make([]Proposal, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, proposalView(r))
+	}
+	return out, nil
+}
+
+// ContinuePlan implements a plan: one execution submission with the remembered
+// permission, and the remembered mode leaves planning in the same transaction
+// (rule 17). Where the agent waits in its own review the review is answered
+// instead and no turn is added (rule 18). Repeating it returns the first result.
+//
+// Errors: unknown_proposal, proposal_closed.
+func (h *Host) ContinuePlan(ctx context.Context, conversation string, d PlanDecision) (Turn, error) {
+	return h.decide(ctx, conversation, d, abi.OriginImplement)
+}
+
+// RequestChanges sends feedback on a plan, in planning mode. Repeating it returns
+// the first result.
+//
+// Errors: unknown_proposal, proposal_closed, empty_message.
+func (h *Host) RequestChanges(ctx context.Context, conversation string, d PlanDecision) (Turn, error) {
+	if d.Feedback == "" {
+		return Turn{}, failField(CodeEmptyMessage, "feedback", "Changes were requested without saying which.")
+	}
+	if len(d.Feedback) > h.cfg.MaxMessage {
+		return Turn{}, failField(CodeMessageTooLarge, "feedback", "The feedback has more than %d bytes.", h.cfg.MaxMessage)
+	}
+	return h.decide(ctx, conversation, d, abi.OriginFeedback)
+}
+
+func (h *Host) decide(ctx context.Context, conversation string, d PlanDecision, origin abi.Origin) (Turn, error) {
+	c, err := h.actor(ctx, conversation)
+	if err != nil {
+		return Turn{}, err
+	}
+	var out Turn
+	err = c.call(ctx, func() error {
+		out, err = c.decidePlan(ctx, d, origin)
+		return err
+	})
+	return out, err
+}
+
+func (c *conversation) decidePlan(ctx context.Context, d PlanDecision, origin abi.Origin) (Turn, error) {
+	state := store.ProposalImplemented
+	if origin == abi.OriginFeedback {
+		state = store.ProposalChangesRequested
+	}
+	p := c.plans[d.Proposal]
+	if p == nil {
+		return c.decided(ctx, d, state)
+	}
+	if p.Revision != d.Revision {
+		return Turn{}, failField(CodeProposalClosed, "revision", "Revision %d was given, the plan is at %d.", d.Revision, p.Revision)
+	}
+	if c.closing {
+		return Turn{}, &Error{Code: CodeClosed}
+	}
+	if p.body.Route == abi.RouteNative {
+		return c.decideReview(ctx, p, d, origin)
+	}
+	settings, text := c.settings, p.body.ImplementText
+	if origin == abi.OriginImplement {
+		settings.Mode = p.body.ExecutionMode
+	} else {
+		settings.Mode, text = p.body.PlanningMode, d.Feedback
+	}
+	var t *turn
+	err := c.transact(ctx, func() error {
+		rev := c.row.SettingsRev
+		if origin == abi.OriginImplement && c.settings.Mode != settings.Mode {
+			c.remember(settings, "implement")
+			rev = c.row.SettingsRev
+		}
+		t = c.accept(newSubmission{clientID: d.ClientID, origin: origin, content: []abi.Content{{Type: abi.ContentText, Text: text}},
+			settings: settings, rev: rev, proposalID: p.ID})
+		c.claimPlan(p, d.Revision, state, t.ID)
+		c.blocked = false
+		return nil
+	})
+	if err != nil {
+		return Turn{}, err
+	}
+	return turnView(t.Turn), nil
+}
+
+// claimPlan closes a plan in the running transaction; the first client wins.
+func (c *conversation) claimPlan(p *plan, revision int64, state store.ProposalState, continuation string) {
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error {
+		won, err := tx.ClaimProposal(ctx, p.ID, revision, state, continuation)
+		if err == nil && !won {
+			err = &Error{Code: CodeProposalClosed, Field: "proposal"}
+		}
+		return err
+	})
+	delete(c.plans, p.ID)
+	p.State, p.ContinuationID, p.ClosedAt = state, continuation, c.h.now()
+	row := p.Proposal
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateProposal(ctx, row) })
+	c.journalValue(EventProposal, p.TurnID, proposalView(row))
+	c.dirty = true
+}
+
+// decided answers a repeated decision with its first result.
+func (c *conversation) decided(ctx context.Context, d PlanDecision, want store.ProposalState) (Turn, error) {
+	row, err := c.h.store.Proposal(ctx, d.Proposal)
+	if err != nil || row.ConversationID != c.id {
+		return Turn{}, notFoundOr(err, CodeUnknownProposal, "proposal", d.Proposal)
+	}
+	if row.State != want || row.ContinuationID == "" {
+		return Turn{}, failField(CodeProposalClosed, "proposal", "The plan is %s.", row.State)
+	}
+	t, err := c.h.store.Turn(ctx, row.ContinuationID)
+	if err != nil {
+		return Turn{}, storeError(err)
+	}
+	return turnView(t), nil
+}

@@ -1,0 +1,522 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/store"
+)
+
+// inFront reports whether a submission goes before those of the user and runs
+// while they are held (rule 21b).
+func inFront(origin string) bool {
+	switch abi.Origin(origin) {
+	case abi.OriginAnswer, abi.OriginImplement, abi.OriginFeedback, abi.OriginSteer:
+		return true
+	}
+	return false
+}
+
+// sortQueue puts the live turns into the order they run in.
+func (c *conversation) sortQueue() {
+	slices.SortStableFunc(c.live, func(a, b *turn) int {
+		if fa, fb := inFront(a.Origin), inFront(b.Origin); fa != fb {
+			if fa {
+				return -1
+			}
+			return 1
+		}
+		return int(a.Position - b.Position)
+	})
+}
+
+// next is the turn that would be dispatched now, or nil.
+func (c *conversation) next() *turn {
+	if c.blocked {
+		return nil
+	}
+	for _, t := range c.live {
+		if t.State != store.TurnQueued || t.claimed {
+			continue
+		}
+		if c.row.Held && !inFront(t.Origin) {
+			continue
+		}
+		return t
+	}
+	return nil
+}
+
+// pump starts what can be started: a session for a waiting turn, or the turn. It
+// reports whether a turn was handed to the binding.
+func (c *conversation) pump() bool {
+	if c.closing || c.quit || c.running != nil || c.stop != nil {
+		return false
+	}
+	s := c.sess
+	if s != nil && s.relaunch && s.ending == "" && !s.agentRuns {
+		c.endProcess("relaunch")
+		return false
+	}
+	t := c.next()
+	if t == nil {
+		return false
+	}
+	if s == nil {
+		c.start(false)
+		return false
+	}
+	if s.state != SessionReady {
+		return false
+	}
+	c.submit(t)
+	return true
+}
+
+// submit hands a turn to the binding, with the settings frozen at acceptance.
+func (c *conversation) submit(t *turn) {
+	if why := c.unsupported(t.content); why != "" {
+		c.running = t
+		c.endTurn(t, store.TurnNotSent, string(CodeContentUnsupported), why)
+		c.hold(CodeNotSent)
+		return
+	}
+	t.claimed = true
+	t.Generation = c.sess.gen
+	c.running = t
+	ev := &abi.Submit{Turn: t.ID, ClientID: t.ClientID, Content: withPlaceholders(t.content), Settings: t.settings, Origin: abi.Origin(t.Origin)}
+	if k := c.cards[t.InteractionID]; k != nil {
+		ev.Interaction = k.Key
+		ask := k.ask
+		ev.Asked = &ask
+		if len(t.Reply) > 0 {
+			var r abi.Reply
+			if json.Unmarshal(t.Reply, &r) == nil {
+				ev.Reply = &r
+			}
+		}
+	}
+	if t.ProposalID != "" {
+		if p, err := c.h.store.Proposal(c.ctx, t.ProposalID); err == nil {
+			ev.Proposal = p.Key
+		}
+	}
+	c.dirty = true
+	c.step(&abi.Event{Submit: ev}, "")
+}
+
+// mayDeliver reports whether a call may carry a turn's content: once, and only
+// the turn that was handed over.
+func (c *conversation) mayDeliver(id string) bool {
+	t := c.liveTurn(id)
+	return t != nil && t.claimed && t.State == store.TurnQueued
+}
+
+// dispatched records that the frame with outbox id out carries the turn. From
+// its commit on the delivery is possible.
+func (c *conversation) dispatched(id string, out uint64) {
+	t := c.liveTurn(id)
+	t.State, t.outID, t.DispatchedAt = store.TurnDispatched, out, c.h.now()
+	c.sess.turnByOut[out] = id
+	c.saveTurn(t)
+	if !c.row.NativeUsed {
+		c.row.NativeUsed = true
+		c.saveRow()
+	}
+}
+
+// written learns what became of a frame on the pipe.
+func (c *conversation) written(s *session, id uint64, err error) {
+	if turnID, ok := s.turnByOut[id]; ok {
+		delete(s.turnByOut, id)
+		if t := c.liveTurn(turnID); t != nil {
+			t.notWritten = isNotWritten(err)
+		}
+		if err == nil {
+			c.markWritten(s, id)
+		}
+		return
+	}
+	cardID, ok := s.cardByOut[id]
+	if !ok {
+		return
+	}
+	delete(s.cardByOut, id)
+	k := c.cards[cardID]
+	if k == nil {
+		return
+	}
+	switch {
+	case err == nil:
+		c.markWritten(s, id)
+		if k.withdrawn == "" {
+			c.closeCard(k, abi.DispositionAnswered, "reply written")
+		}
+	case isNotWritten(err):
+		k.notWritten = true
+	default:
+		k.maybeWritten = true
+	}
+	c.tx.urgent = true
+}
+
+func (c *conversation) markWritten(s *session, id uint64) {
+	at := c.h.now()
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.MarkOutboxWritten(ctx, c.id, s.gen, id, at) })
+}
+
+func (c *conversation) liveTurn(id string) *turn {
+	for _, t := range c.live {
+		if t.ID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// saveTurn stores a turn and tells its new state.
+func (c *conversation) saveTurn(t *turn) {
+	row := t.Turn
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTurn(ctx, row) })
+	c.journalValue(EventTurn, t.ID, turnView(row))
+	c.dirty = true
+	c.tx.urgent = true
+}
+
+func (c *conversation) saveRow() {
+	row := c.row
+	row.UpdatedAt = c.h.now()
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateConversation(ctx, row) })
+	c.dirty = true
+}
+
+// hold stops the queue for a reason. Nothing is said when nothing waits and no
+// message could be drained into the same failure.
+func (c *conversation) hold(reason Code) {
+	c.blocked = true
+	waiting := slices.ContainsFunc(c.live, func(t *turn) bool { return t.State == store.TurnQueued && t != c.running })
+	if !waiting || c.row.Held {
+		return
+	}
+	c.row.Held, c.row.HoldReason = true, string(reason)
+	c.saveRow()
+	c.journalQueue()
+	c.tx.urgent = true
+}
+
+// release lets the queue run again; a person did something.
+func (c *conversation) release() {
+	c.blocked = false
+	if !c.row.Held {
+		return
+	}
+	c.row.Held, c.row.HoldReason = false, ""
+	c.saveRow()
+	c.journalQueue()
+}
+
+func (c *conversation) journalQueue() { c.journalValue(EventQueue, "", c.queueView()) }
+
+// newSubmission is what accepting a submission needs.
+type newSubmission struct {
+	clientID      string
+	origin        abi.Origin
+	content       []abi.Content
+	blobs         []store.Blob
+	settings      abi.Settings
+	rev           int64
+	reply         []byte
+	interactionID string
+	proposalID    string
+	retryOf       string
+}
+
+// accept adds a submission to the running transaction.
+func (c *conversation) accept(n newSubmission) *turn { return c.acceptAs(c.h.cfg.IDs(), n) }
+
+func (c *conversation) acceptAs(id string, n newSubmission) *turn {
+	t := &turn{
+		Turn: store.Turn{
+			ID: id, ConversationID: c.id, State: store.TurnQueued, ClientID: n.clientID, Origin: string(n.origin),
+			Content: mustJSON(nonNil(n.content)), Settings: mustJSON(n.settings), SettingsRev: n.rev, Reply: n.reply,
+			InteractionID: n.interactionID, ProposalID: n.proposalID, RetryOf: n.retryOf, AcceptedAt: c.h.now(),
+		},
+		settings: n.settings, content: n.content,
+	}
+	if t.ClientID == "" {
+		t.ClientID = c.h.cfg.IDs()
+	}
+	for _, o := range c.live {
+		t.Position = max(t.Position, o.Position)
+	}
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error {
+		for _, b := range n.blobs {
+			if err := tx.PutBlob(ctx, b); err != nil {
+				return err
+			}
+		}
+		pos, err := tx.NextPosition(ctx, c.id)
+		if err != nil {
+			return err
+		}
+		t.Position = pos
+		return tx.InsertTurn(ctx, t.Turn)
+	})
+	c.journalValue(EventTurn, t.ID, turnView(t.Turn))
+	c.live = append(c.live, t)
+	c.sortQueue()
+	c.dirty = true
+	return t
+}
+
+func nonNil(c []abi.Content) []abi.Content {
+	if c == nil {
+		return []abi.Content{}
+	}
+	return c
+}
+
+// repeated returns the turn that an earlier request with this client id made.
+func (c *conversation) repeated(ctx context.Context, clientID string, origins ...abi.Origin) (Turn, bool, error) {
+	if clientID == "" {
+		return Turn{}, false, nil
+	}
+	r, err := c.h.store.TurnByClientID(ctx, c.id, clientID)
+	if isNotFound(err) {
+		return Turn{}, false, nil
+	}
+	if err != nil {
+		return Turn{}, false, storeError(err)
+	}
+	if !slices.Contains(origins, abi.Origin(r.Origin)) {
+		return Turn{}, true, failField(CodeClientIDReused, "client_id", "The id %q belongs to a request of the kind %q.", clientID, r.Origin)
+	}
+	return turnView(r), true, nil
+}
+
+// content checks a message and separates the bytes of its attachments.
+func (h *Host) content(in []Content) ([]abi.Content, []store.Blob, error) {
+	var out []abi.Content
+	var blobs []store.Blob
+	text := 0
+	for i, b := range in {
+		switch b.Type {
+		case abi.ContentText:
+			if text += len(b.Text); text > h.cfg.MaxMessage {
+				return nil, nil, failField(CodeMessageTooLarge, "content", "The text has more than %d bytes.", h.cfg.MaxMessage)
+			}
+			if b.Text != "" {
+				out = append(out, abi.Content{Type: abi.ContentText, Text: b.Text})
+			}
+		case abi.ContentImage, abi.ContentFile:
+			if len(b.Bytes) == 0 {
+				return nil, nil, failField(CodeEmptyMessage, "content", "Attachment %d has no bytes.", i+1)
+			}
+			if len(b.Bytes) > h.cfg.MaxAttachment {
+				return nil, nil, failField(CodeMessageTooLarge, "content", "Attachment %d has %d bytes; at most %d are accepted.", i+1, len(b.Bytes), h.cfg.MaxAttachment)
+			}
+			if b.Media == "" {
+				return nil, nil, failField(CodeInvalidArgument, "content", "Attachment %d has no media type.", i+1)
+			}
+			sum := sha256.Sum256(b.Bytes)
+			digest := "sha256:" + hex.EncodeToString(sum[:])
+			out = append(out, abi.Content{Type: b.Type, Digest: digest, Media: b.Media, Name: b.Name})
+			blobs = append(blobs, store.Blob{Digest: digest, Media: b.Media, Bytes: b.Bytes})
+		default:
+			return nil, nil, failField(CodeInvalidArgument, "content", "Block %d has the unknown type %q.", i+1, b.Type)
+		}
+	}
+	if len(out) == 0 {
+		return nil, nil, &Error{Code: CodeEmptyMessage, Field: "content"}
+	}
+	return out, blobs, nil
+}
+
+// unsupported says what of a message the live session does not take, or "".
+func (c *conversation) unsupported(content []abi.Content) string {
+	for _, b := range content {
+		if b.Type == abi.ContentImage && !c.caps.Images {
+			return "The harness does not take images."
+		}
+		if b.Type == abi.ContentFile {
+			return "The harness does not take attached files."
+		}
+	}
+	return ""
+}
+
+// blobPrefix begins the placeholder of an attachment; the digest's hex follows.
+const blobPrefix = "ao-blob-sha256-"
+
+func withPlaceholders(in []abi.Content) []abi.Content {
+	out := slices.Clone(nonNil(in))
+	for i := range out {
+		if d := out[i].Digest; d != "" {
+			out[i].Data = blobPrefix + d[len("sha256:"):]
+		}
+	}
+	return out
+}
+
+func appendBase64(dst, b []byte) []byte { return base64.StdEncoding.AppendEncode(dst, b) }
+
+// Send accepts a message with the settings of this moment, at the end of the
+// queue, and releases a held queue (rule 21b). It returns once the acceptance is
+// committed.
+//
+// Errors: empty_message, message_too_large, content_unsupported,
+// unknown_conversation, client_id_reused, and those of the store.
+func (h *Host) Send(ctx context.Context, conversation string, m Message) (Turn, error) {
+	content, blobs, err := h.content(m.Content)
+	if err != nil {
+		return Turn{}, err
+	}
+	c, err := h.actor(ctx, conversation)
+	if err != nil {
+		return Turn{}, err
+	}
+	var out Turn
+	err = c.call(ctx, func() error {
+		out, err = c.sendMessage(ctx, m, content, blobs, abi.OriginUser)
+		return err
+	})
+	return out, err
+}
+
+func (c *conversation) sendMessage(ctx context.Context, m Message, content []abi.Content, blobs []store.Blob, origin abi.Origin) (Turn, error) {
+	if c.closing {
+		return Turn{}, &Error{Code: CodeClosed}
+	}
+	if t, done, err := c.repeated(ctx, m.ClientID, abi.OriginUser, abi.OriginSteer); done || err != nil {
+		return t, err
+	}
+	settings := c.settings
+	if m.Settings != nil {
+		var err error
+		if settings, err = c.patched(settings, *m.Settings); err != nil {
+			return Turn{}, err
+		}
+	}
+	if c.sess != nil && c.sess.state == SessionReady {
+		if why := c.unsupported(content); why != "" {
+			return Turn{}, &Error{Code: CodeContentUnsupported, Field: "content", Detail: why}
+		}
+	}
+	var t *turn
+	err := c.transact(ctx, func() error {
+		t = c.accept(newSubmission{clientID: m.ClientID, origin: origin, content: content, blobs: blobs, settings: settings, rev: c.row.SettingsRev})
+		c.release()
+		return nil
+	})
+	if err != nil {
+		return Turn{}, err
+	}
+	return turnView(t.Turn), nil
+}
+
+// Retry sends the content of an ended turn again, as a new submission with the
+// settings of now (rule 2).
+func (h *Host) Retry(ctx context.Context, conversation, turnID, clientID string) (Turn, error) {
+	c, err := h.actor(ctx, conversation)
+	if err != nil {
+		return Turn{}, err
+	}
+	var out Turn
+	err = c.call(ctx, func() error {
+		if t, done, err := c.repeated(ctx, clientID, abi.OriginRetry); done || err != nil {
+			out = t
+			return err
+		}
+		old, err := h.store.Turn(ctx, turnID)
+		if err != nil || old.ConversationID != c.id {
+			return notFoundOr(err, CodeUnknownTurn, "turn", turnID)
+		}
+		if !TurnState(old.State).Ended() {
+			return failField(CodeTurnNotRetryable, "turn", "The turn is %s.", old.State)
+		}
+		o, err := newTurn(old)
+		if err != nil {
+			return err
+		}
+		content := o.content
+		if len(content) == 0 {
+			return failField(CodeTurnNotRetryable, "turn", "The turn was an answer; answer the card instead.")
+		}
+		var t *turn
+		err = c.transact(ctx, func() error {
+			t = c.accept(newSubmission{clientID: clientID, origin: abi.OriginRetry, content: content, settings: c.settings, rev: c.row.SettingsRev, retryOf: old.ID})
+			c.release()
+			return nil
+		})
+		if err == nil {
+			out = turnView(t.Turn)
+		}
+		return err
+	})
+	return out, err
+}
+
+// CancelQueued takes a turn out of the queue. A turn that was handed to the
+// harness is refused with turn_not_queued.
+func (h *Host) CancelQueued(ctx context.Context, conversation, turnID string) (Turn, error) {
+	c, err := h.actor(ctx, conversation)
+	if err != nil {
+		return Turn{}, err
+	}
+	var out Turn
+	err = c.call(ctx, func() error {
+		t := c.liveTurn(turnID)
+		if t == nil {
+			old, err := h.store.Turn(ctx, turnID)
+			if err != nil || old.ConversationID != c.id {
+				return notFoundOr(err, CodeUnknownTurn, "turn", turnID)
+			}
+			if old.State == store.TurnCancelled {
+				out = turnView(old)
+				return nil
+			}
+			return failField(CodeTurnNotQueued, "turn", "The turn is %s.", old.State)
+		}
+		if t.State != store.TurnQueued || t.claimed {
+			return failField(CodeTurnNotQueued, "turn", "The turn is %s.", t.State)
+		}
+		err := c.transact(ctx, func() error {
+			c.endTurn(t, store.TurnCancelled, "", "")
+			return nil
+		})
+		out = turnView(t.Turn)
+		return err
+	})
+	return out, err
+}
+
+// ResumeQueue lets a held queue run again.
+func (h *Host) ResumeQueue(ctx context.Context, conversation string) (Controls, error) {
+	c, err := h.actor(ctx, conversation)
+	if err != nil {
+		return Controls{}, err
+	}
+	err = c.call(ctx, func() error {
+		return c.transact(ctx, func() error {
+			c.release()
+			return nil
+		})
+	})
+	if err != nil {
+		return Controls{}, err
+	}
+	return h.Controls(ctx, conversation)
+}
+
+// notFoundOr is notFound for a row that exists but belongs elsewhere.
+func notFoundOr(err error, code Code, field, id string) error {
+	if err == nil {
+		return failField(code, field, "%q is not known.", id)
+	}
+	return notFound(err, code, field, id)
+}

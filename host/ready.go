@@ -1,0 +1,250 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/store"
+)
+
+// onReady takes the session as usable.
+func (c *conversation) onReady(r *abi.Ready) {
+	s := c.sess
+	if owner := c.nativeOwner(r.NativeSession); owner != "" {
+		c.setProblem(abi.Problem{Code: string(CodeNativeSessionTaken), Field: "session", Message: (&Error{Code: CodeNativeSessionTaken, Detail: "Conversation " + owner + " holds it."}).Error()})
+		c.hold(CodeNativeSessionTaken)
+		c.endProcess(string(CodeNativeSessionTaken))
+		return
+	}
+	first := s.state != SessionReady
+	s.state, s.slowAt, s.replaying = SessionReady, time.Time{}, false
+	s.native, s.version = r.NativeSession, r.ProviderVersion
+	s.validator.use(s.set.For(r.ProviderVersion))
+	cat := r.Catalog
+	c.catalog, c.caps = &cat, r.Capabilities
+	old, used := c.row.NativeSession, c.row.NativeUsed
+	if r.NativeSession != old {
+		if old != "" && used {
+			// One warning, in the transaction that replaces the session (rule 23).
+			why := r.Reason
+			if why == "" {
+				why = "The harness gave no reason."
+			}
+			c.journalValue(EventWarning, "", abi.Warning{Code: string(CodeSessionReplaced), Message: codeTexts[CodeSessionReplaced] + " " + why})
+		}
+		if old != "" {
+			c.expireFollowUps(old)
+		}
+		c.row.NativeSession, c.row.NativeUsed = r.NativeSession, false
+		c.saveRow()
+	}
+	if first {
+		c.dropProblems("session")
+		c.checkProviderVersion(r.ProviderVersion)
+	}
+	s.row.ProviderVersion, s.row.NativeSession = s.version, s.native
+	c.saveGeneration(s)
+	c.journal(EventCatalog, "", nil)
+	c.journalSession()
+	if len(c.unsettled) > 0 {
+		// The harness could not prove what became of them.
+		c.unsettled = nil
+		c.hold(CodeUncertainDelivery)
+	}
+	c.answerProbes(nil)
+	c.tx.urgent = true
+}
+
+// nativeOwner returns another conversation that holds a native session.
+func (c *conversation) nativeOwner(native string) string {
+	if native == "" || native == c.row.NativeSession {
+		return ""
+	}
+	all, err := c.h.store.Conversations(c.ctx)
+	if err != nil {
+		return ""
+	}
+	for _, o := range all {
+		if o.ID != c.id && o.Harness == c.row.Harness && o.NativeSession == native {
+			return o.ID
+		}
+	}
+	return ""
+}
+
+// checkProviderVersion warns of a version outside of the manifest's range.
+func (c *conversation) checkProviderVersion(v string) {
+	p := c.sess.binding.info.Manifest.Provider
+	if v == "" || (p.Min == "" || versionLess(p.Min, v) || p.Min == v) && (p.Max == "" || versionLess(v, p.Max) || p.Max == v) {
+		return
+	}
+	c.setProblem(abi.Problem{Code: string(CodeProviderVersion), Field: "session",
+		Message: fmt.Sprintf("%s It has version %s; the binding was made for %s to %s.", codeTexts[CodeProviderVersion], v, p.Min, p.Max)})
+}
+
+// versionLess compares dotted versions number by number; a missing or
+// non-numeric part counts as zero, and a part "x" of an upper bound as infinite.
+func versionLess(a, b string) bool {
+	as, bs := strings.Split(a, "."), strings.Split(b, ".")
+	part := func(l []string, i int) int {
+		if i >= len(l) {
+			return 0
+		}
+		if l[i] == "x" {
+			return 1 << 30
+		}
+		digits := strings.IndexFunc(l[i], func(r rune) bool { return r < '0' || r > '9' })
+		if digits < 0 {
+			digits = len(l[i])
+		}
+		n, _ := strconv.Atoi(l[i][:digits])
+		return n
+	}
+	for i := range max(len(as), len(bs)) {
+		if x, y := part(as, i), part(bs, i); x != y {
+			return x < y
+		}
+	}
+	return false
+}
+
+// collectUnsettled finds the uncertain turns that the session about to open
+// might settle.
+func (c *conversation) collectUnsettled() error {
+	c.unsettled = nil
+	rows, err := c.h.store.Turns(c.ctx, c.id)
+	if err != nil {
+		return err
+	}
+	for _, r := range rows {
+		if r.State != store.TurnUncertain {
+			continue
+		}
+		g, err := c.h.store.Generation(c.ctx, c.id, r.Generation)
+		if err != nil || g.NativeSession != c.row.NativeSession || g.ExitedAt.IsZero() {
+			continue
+		}
+		t, err := newTurn(r)
+		if err != nil {
+			return err
+		}
+		c.unsettled = append(c.unsettled, t)
+	}
+	return nil
+}
+
+// onHistory settles uncertain deliveries by what the provider proves (rule 20).
+// Absence is proof because the old process is known to be gone.
+func (c *conversation) onHistory(e *abi.History) {
+	var open []*turn
+	for _, t := range c.unsettled {
+		switch {
+		case slices.Contains(e.Found, t.ClientID):
+			t.State, t.Evidence, t.ErrorCode = store.TurnInterrupted, "found in the harness's history", ""
+			c.saveTurn(t)
+			c.enrichCard(t, abi.DispositionAnswered)
+		case e.Complete && c.mayRequeue(t):
+			t.EndedAt, t.ErrorCode, t.ErrorMessage = time.Time{}, "", ""
+			c.live = append(c.live, t)
+			c.sortQueue()
+			c.requeue(t, "not in the harness's history, and its process is gone")
+			c.enrichCard(t, "")
+		case e.Complete:
+			t.State, t.Evidence = store.TurnNotSent, "not in the harness's history, and its process is gone"
+			c.saveTurn(t)
+		default:
+			open = append(open, t)
+		}
+	}
+	c.unsettled = open
+	if len(open) == 0 && c.row.Held && c.row.HoldReason == string(CodeUncertainDelivery) {
+		c.release()
+	}
+}
+
+// mayRequeue reports whether a turn proven never to have arrived can still run in
+// its place: not when a person has sent it again or something after it ran.
+func (c *conversation) mayRequeue(t *turn) bool {
+	rows, err := c.h.store.Turns(c.ctx, c.id)
+	if err != nil {
+		return false
+	}
+	return !slices.ContainsFunc(rows, func(r store.Turn) bool {
+		return r.RetryOf == t.ID || r.Position > t.Position && r.State != store.TurnQueued && r.State != store.TurnCancelled && r.State != store.TurnUncertain
+	})
+}
+
+// enrichCard adds what is now known of the answer a turn carried: a disposition
+// that was uncertain becomes answered, or the card waits for its turn again.
+func (c *conversation) enrichCard(t *turn, d abi.Disposition) {
+	if t.InteractionID == "" {
+		return
+	}
+	row, err := c.h.store.Interaction(c.ctx, t.InteractionID)
+	if err != nil || row.Disposition != string(abi.DispositionUncertain) {
+		return
+	}
+	k := &card{Interaction: row, ask: decodeOwn[abi.Interaction](row.Body)}
+	if d != "" {
+		k.Disposition, k.Evidence = string(d), t.Evidence
+	} else {
+		k.State, k.Disposition, k.Evidence, k.ClosedAt, k.AnswerTurnID = store.InteractionClaimed, "", "", time.Time{}, t.ID
+		c.cards[k.ID] = k
+	}
+	upd := k.Interaction
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateInteraction(ctx, upd) })
+	c.journalCard(k)
+}
+
+// Probe starts a session without a submission and returns once its catalog is
+// read, so that choices can be offered before the first message (rule 9).
+func (h *Host) Probe(ctx context.Context, conversation string) (Controls, error) {
+	c, err := h.actor(ctx, conversation)
+	if err != nil {
+		return Controls{}, err
+	}
+	ready := make(chan error, 1)
+	err = c.call(ctx, func() error {
+		if c.closing {
+			return &Error{Code: CodeClosed}
+		}
+		if c.sess != nil && c.sess.state == SessionReady {
+			ready <- nil
+			return nil
+		}
+		c.probes = append(c.probes, ready)
+		if c.sess == nil && c.launch == nil {
+			c.start(true)
+		}
+		return nil
+	})
+	if err != nil {
+		return Controls{}, err
+	}
+	select {
+	case err = <-ready:
+	case <-c.done:
+		err = &Error{Code: CodeClosed}
+	case <-ctx.Done():
+		err = ctx.Err()
+	}
+	if err != nil {
+		return Controls{}, err
+	}
+	return h.Controls(ctx, conversation)
+}
+
+func (c *conversation) answerProbes(err error) {
+	for _, p := range c.probes {
+		if e, ok := err.(*Error); ok && e == nil { //nolint:errorlint // a typed nil, not a wrapped error
+			err = nil
+		}
+		p <- err
+	}
+	c.probes = nil
+}

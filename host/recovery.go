@@ -1,0 +1,149 @@
+package host
+
+import (
+	"context"
+	"time"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/store"
+)
+
+// recover settles what a crash of the host left behind, before anything new is
+// accepted, and lets conversations with work go on.
+func (h *Host) recover(ctx context.Context) error {
+	rows, err := h.store.Conversations(ctx)
+	if err != nil {
+		return storeError(err)
+	}
+	open, err := h.store.OpenGenerations(ctx)
+	if err != nil {
+		return storeError(err)
+	}
+	crashed := map[string]bool{}
+	for _, g := range open {
+		crashed[g.ConversationID] = true
+	}
+	for _, row := range rows {
+		if live, err := h.store.LiveTurns(ctx, row.ID); err != nil {
+			return storeError(err)
+		} else if len(live) == 0 && !crashed[row.ID] {
+			continue
+		}
+		c, err := loadConversation(ctx, h, row.ID)
+		if err != nil {
+			return err
+		}
+		work := c.next() != nil
+		if crashed[row.ID] {
+			if err := h.proveExits(ctx, row.ID); err != nil {
+				h.cfg.Logger.Error("a process of the crashed host may be left", "conversation", row.ID, "error", err)
+			}
+		}
+		uncertain, err := c.settleCrash(ctx)
+		c.cancel()
+		if err != nil {
+			return err
+		}
+		if (work || uncertain) && !h.cfg.LeaveIdle {
+			a, err := h.actor(ctx, row.ID)
+			if err != nil {
+				return err
+			}
+			if uncertain {
+				a.tell(func() { a.start(true) })
+			}
+		}
+	}
+	return nil
+}
+
+// settleCrash gives what was under way when the host died its honest state. It
+// reports whether a delivery is uncertain.
+func (c *conversation) settleCrash(ctx context.Context) (uncertain bool, err error) {
+	answered := map[string]bool{}
+	if c.row.Generation > 0 {
+		out, err := c.h.store.Outbox(ctx, c.id, c.row.Generation)
+		if err != nil {
+			return false, storeError(err)
+		}
+		for _, o := range out {
+			if o.InteractionID != "" {
+				answered[o.InteractionID] = true
+			}
+		}
+	}
+	for _, t := range append([]*turn(nil), c.live...) {
+		switch t.State {
+		case store.TurnDispatched:
+			uncertain = true
+			c.endTurn(t, store.TurnUncertain, string(CodeUncertainDelivery), "The host ended while the message was under way.")
+		case store.TurnRunning:
+			t.StopReason = "host ended"
+			c.endTurn(t, store.TurnInterrupted, "", "")
+		}
+	}
+	c.running = nil
+	for _, id := range sortedKeys(c.cards) {
+		k := c.cards[id]
+		if k == nil || k.ask.Route != abi.RouteNative {
+			continue
+		}
+		if k.State == store.InteractionClaimed && answered[k.ID] {
+			c.closeCard(k, abi.DispositionUncertain, "the host ended while the answer was under way")
+		} else {
+			c.closeCard(k, abi.DispositionExpired, "the host ended")
+		}
+	}
+	if c.tx.empty() {
+		return uncertain, nil
+	}
+	fn, _ := c.seal()
+	return uncertain, storeError(c.h.store.Write(ctx, fn))
+}
+
+// shutdown cancels what runs, ends the process and stops the goroutine. When ctx
+// ends first the process is ended at once.
+func (c *conversation) shutdown(ctx context.Context) {
+	c.tell(c.beginClose)
+	select {
+	case <-c.done:
+		return
+	case <-ctx.Done():
+	}
+	c.tell(func() { c.endProcess("closed") })
+	select {
+	case <-c.done:
+	case <-time.After(c.h.cfg.EndGrace + 10*time.Second):
+		c.log.Error("the conversation did not close in time")
+		c.cancel()
+		<-c.done
+	}
+}
+
+func (c *conversation) beginClose() {
+	c.closing = true
+	if t := c.running; t != nil && c.sess != nil {
+		c.cancelTurn(t, abi.WithdrawStop, false)
+	}
+	if c.launch != nil {
+		c.launch.cancel()
+	}
+}
+
+// closeStep goes on with closing as far as it can.
+func (c *conversation) closeStep() {
+	switch {
+	case c.launch != nil:
+	case c.sess != nil:
+		if c.sess.ending != "" || c.running != nil && c.stop != nil && !c.stop.overdue {
+			return
+		}
+		c.withdrawAll(abi.WithdrawClosed)
+		c.step(&abi.Event{Close: &abi.Close{}}, "")
+		c.endProcess("closed")
+	default:
+		c.hold(CodeHoldClosed)
+		c.commit()
+		c.quit = true
+	}
+}

@@ -1,0 +1,299 @@
+package host
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/abi/module"
+	bindingswasm "github.com/aoagents/ao-host/bindings-wasm"
+	"github.com/aoagents/ao-host/host/internal/engine"
+	"github.com/aoagents/ao-host/schemas"
+	"github.com/aoagents/ao-host/store"
+)
+
+// Three faults within this time quarantine a binding for as long.
+const (
+	quarantineFaults = 3
+	quarantineTime   = time.Minute
+)
+
+// binding is one installed module. Its compiled form and schemas are made when
+// first needed and shared by all sessions.
+type binding struct {
+	info   BindingInfo
+	wasm   []byte
+	engine *engine.Engine
+
+	once   sync.Once
+	module *engine.Module
+	set    *schemas.Set
+	err    error
+}
+
+// compile returns the compiled module and its schemas.
+func (b *binding) compile(ctx context.Context) (*engine.Module, *schemas.Set, error) {
+	b.once.Do(func() {
+		section, err := module.ReadSchemas(b.wasm)
+		if err != nil {
+			b.err = moduleError(err)
+			return
+		}
+		b.set, err = schemas.Open(section)
+		if err != nil {
+			b.err = &Error{Code: CodeSchemasInvalid, Detail: err.Error() + ".", Err: err}
+			return
+		}
+		b.module, err = b.engine.Load(context.WithoutCancel(ctx), b.wasm, b.info.Manifest.Limits)
+		if err != nil {
+			b.err = moduleError(err)
+		}
+	})
+	return b.module, b.set, b.err
+}
+
+// registry knows the built-in modules and those in the bindings folder.
+type registry struct {
+	h *Host
+
+	mu      sync.Mutex
+	builtIn map[string]*binding
+	dropped map[string]*binding // by digest
+	faults  map[string][]time.Time
+}
+
+func newRegistry(h *Host) *registry {
+	return &registry{h: h, builtIn: map[string]*binding{}, dropped: map[string]*binding{}, faults: map[string][]time.Time{}}
+}
+
+func (r *registry) loadBuiltIn(context.Context) error {
+	mods := r.h.cfg.Bindings
+	if mods == nil {
+		mods = bindingswasm.Modules()
+	}
+	for _, wasm := range mods {
+		b := r.read(wasm)
+		if b.info.Err != nil {
+			return b.info.Err
+		}
+		b.info.BuiltIn, b.info.Allowed = true, true
+		r.builtIn[b.info.Harness] = b
+	}
+	return nil
+}
+
+// read reads a module's manifest without running any of its code.
+func (r *registry) read(wasm []byte) *binding {
+	sum := sha256.Sum256(wasm)
+	b := &binding{wasm: wasm, engine: r.h.engine, info: BindingInfo{Digest: "sha256:" + hex.EncodeToString(sum[:])}}
+	m, err := module.ReadManifest(wasm)
+	if err == nil {
+		err = module.Validate(m)
+	}
+	if err != nil {
+		b.info.Err = moduleError(err)
+	}
+	b.info.Manifest, b.info.Harness = m, m.Harness
+	return b
+}
+
+// scan reads the bindings folder. A file that cannot be used is listed with the
+// reason and replaces nothing (D10).
+func (r *registry) scan(ctx context.Context) ([]*binding, error) {
+	entries, err := os.ReadDir(r.h.cfg.BindingDir)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, fail(CodeStoreFailed, "The bindings folder could not be read: %v.", err)
+	}
+	grants, err := r.h.store.Grants(ctx)
+	if err != nil {
+		return nil, storeError(err)
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	var out []*binding
+	for _, e := range entries {
+		if e.IsDir() || !strings.HasSuffix(e.Name(), ".wasm") {
+			continue
+		}
+		path := filepath.Join(r.h.cfg.BindingDir, e.Name())
+		wasm, err := readModule(path)
+		if err != nil {
+			out = append(out, &binding{info: BindingInfo{Path: path, Err: err}})
+			continue
+		}
+		b := r.read(wasm)
+		if known, ok := r.dropped[b.info.Digest]; ok {
+			b = known
+		} else {
+			r.dropped[b.info.Digest] = b
+		}
+		info := b.info
+		info.Path = path
+		info.Allowed = slices.ContainsFunc(grants, func(g store.Grant) bool {
+			return g.Harness == info.Harness && g.Digest == info.Digest
+		})
+		if info.Err == nil && !info.Allowed {
+			info.Err = fail(CodeBindingNotAllowed, "The module %s for %q was never allowed.", e.Name(), info.Harness)
+		}
+		b.info = info
+		out = append(out, b)
+	}
+	return out, nil
+}
+
+const maxModuleFile = 64 << 20
+
+func readModule(path string) ([]byte, *Error) {
+	st, err := os.Stat(path)
+	if err == nil && st.Size() > maxModuleFile {
+		return nil, fail(CodeModuleInvalid, "The file %s has %d bytes; at most %d are accepted.", filepath.Base(path), st.Size(), maxModuleFile)
+	}
+	var wasm []byte
+	if err == nil {
+		wasm, err = os.ReadFile(path)
+	}
+	if err != nil {
+		return nil, fail(CodeModuleTruncated, "The file %s could not be read: %v.", filepath.Base(path), err)
+	}
+	return wasm, nil
+}
+
+// find returns the binding to use for a harness: an allowed one from the folder
+// first, the newest version of several, else the built-in one.
+func (r *registry) find(ctx context.Context, harness string) (*binding, error) {
+	list, err := r.scan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var best *binding
+	var refused error
+	for _, b := range list {
+		if b.info.Harness != harness {
+			continue
+		}
+		if b.info.Err != nil {
+			refused = b.info.Err
+			continue
+		}
+		if best == nil || best.info.Manifest.BindingVersion < b.info.Manifest.BindingVersion {
+			best = b
+		}
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if best == nil {
+		best = r.builtIn[harness]
+	}
+	if best == nil {
+		if refused != nil {
+			return nil, refused
+		}
+		return nil, failField(CodeUnknownHarness, "harness", "There is no binding for %q.", harness)
+	}
+	if n := r.recentFaults(best.info.Digest); n >= quarantineFaults {
+		return nil, fail(CodeBindingQuarantined, "The binding for %q failed %d times.", harness, n)
+	}
+	return best, nil
+}
+
+func (r *registry) recentFaults(digest string) int {
+	now := time.Now()
+	r.faults[digest] = slices.DeleteFunc(r.faults[digest], func(t time.Time) bool { return now.Sub(t) > quarantineTime })
+	return len(r.faults[digest])
+}
+
+// faulted counts a fault of a binding.
+func (r *registry) faulted(digest string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.faults[digest] = append(r.faults[digest], time.Now())
+}
+
+func (r *registry) close() {}
+
+// Bindings lists the built-in modules and those in the bindings folder, also
+// those that cannot be used, with the reason.
+func (h *Host) Bindings(ctx context.Context) ([]BindingInfo, error) {
+	list, err := h.bindings.scan(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var out []BindingInfo
+	for _, b := range h.bindings.builtIn {
+		out = append(out, b.info)
+	}
+	slices.SortFunc(out, func(a, b BindingInfo) int { return cmpString(a.Harness, b.Harness) })
+	for _, b := range list {
+		out = append(out, b.info)
+	}
+	return out, nil
+}
+
+// AllowBinding is the user's yes to the module in the bindings folder that is
+// named by its harness id or file name. The yes holds for exactly these bytes.
+func (h *Host) AllowBinding(ctx context.Context, name string) (BindingInfo, error) {
+	list, err := h.bindings.scan(ctx)
+	if err != nil {
+		return BindingInfo{}, err
+	}
+	for _, b := range list {
+		file := filepath.Base(b.info.Path)
+		if b.info.Harness != name && file != name && strings.TrimSuffix(file, ".wasm") != name {
+			continue
+		}
+		if b.info.Err != nil && b.info.Err.Code != CodeBindingNotAllowed {
+			return b.info, b.info.Err
+		}
+		err := h.store.Write(ctx, func(tx *store.Tx) error {
+			return tx.PutGrant(ctx, store.Grant{Harness: b.info.Harness, Digest: b.info.Digest, GrantedAt: h.now()})
+		})
+		if err != nil {
+			return b.info, storeError(err)
+		}
+		info := b.info
+		info.Allowed, info.Err = true, nil
+		return info, nil
+	}
+	return BindingInfo{}, failField(CodeUnknownHarness, "name", "No module in the bindings folder is named %q.", name)
+}
+
+// moduleError maps errors of the module reader and the engine to ours.
+func moduleError(err error) *Error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
+	var coded interface{ ErrorCode() string }
+	if errors.As(err, &coded) {
+		if c := Code(coded.ErrorCode()); codeTexts[c] != "" {
+			return &Error{Code: c, Detail: sentence(err.Error()), Err: err}
+		}
+	}
+	return &Error{Code: CodeModuleInvalid, Detail: sentence(err.Error()), Err: err}
+}
+
+// sentence ends s with a full stop.
+func sentence(s string) string {
+	s = strings.TrimSpace(s)
+	if s == "" || strings.HasSuffix(s, ".") {
+		return s
+	}
+	return s + "."
+}
+
+// Manifest returns the manifest of the binding a harness would use.
+func (h *Host) Manifest(ctx context.Context, harness string) (abi.Manifest, error) {
+	b, err := h.bindings.find(ctx, harness)
+	if err != nil {
+		return abi.Manifest{}, err
+	}
+	return b.info.Manifest, nil
+}

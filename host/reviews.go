@@ -1,0 +1,169 @@
+package host
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/store"
+)
+
+// A review is a plan whose agent waits inside a request of its own (rule 18):
+// deciding it answers that request, no turn is added.
+
+// strength orders permissions from the most careful to the least.
+func strength(p abi.Permission) int {
+	switch p {
+	case abi.PermissionAcceptEdits:
+		return 1
+	case abi.PermissionAuto:
+		return 2
+	case abi.PermissionBypass:
+		return 3
+	}
+	return 0
+}
+
+func allows(d abi.Decision) bool { return d.Kind == abi.AllowOnce || d.Kind == abi.AllowAlways }
+
+// approving picks the decision that equals the remembered permission, else the
+// nearest weaker one; exact says which it was. A decision that names no
+// permission leaves it alone, so it always fits.
+func approving(list []abi.Decision, want abi.Permission) (d abi.Decision, exact, ok bool) {
+	best := -1
+	for i, o := range list {
+		switch {
+		case !allows(o):
+		case o.Permission == "" || strength(o.Permission) == strength(want):
+			return o, true, true
+		case strength(o.Permission) < strength(want) && (best < 0 || strength(o.Permission) > strength(list[best].Permission)):
+			best = i
+		}
+	}
+	if best < 0 {
+		return abi.Decision{}, false, false
+	}
+	return list[best], false, true
+}
+
+func rejecting(list []abi.Decision) (abi.Decision, bool) {
+	i := slices.IndexFunc(list, func(d abi.Decision) bool { return d.Kind == abi.RejectOnce })
+	if i < 0 {
+		i = slices.IndexFunc(list, func(d abi.Decision) bool { return d.Kind == abi.RejectAlways || d.Kind == abi.DecisionCancel })
+	}
+	if i < 0 {
+		return abi.Decision{}, false
+	}
+	return list[i], true
+}
+
+// decideReview takes a decision on a plan whose agent waits.
+func (c *conversation) decideReview(ctx context.Context, p *plan, d PlanDecision, origin abi.Origin) (Turn, error) {
+	k := c.cards[p.InteractionID]
+	if k == nil {
+		return Turn{}, failField(CodeInteractionStale, "proposal", "The agent no longer waits for this review.")
+	}
+	if _, err := c.openCard(ctx, k.ID); err != nil {
+		return Turn{}, err
+	}
+	if origin == abi.OriginImplement {
+		choice, exact, ok := approving(k.ask.Decisions, c.settings.Permission)
+		if !ok {
+			return Turn{}, failField(CodeAnswerOption, "proposal", "The review offers no decision that is at most as permissive as %q.", c.settings.Permission)
+		}
+		t, err := c.answerReview(ctx, p, k, abi.Reply{Decision: choice.ID}, store.ProposalImplemented, nil)
+		if err == nil && !exact {
+			c.setProblem(abi.Problem{Code: "permission_differs", Field: "permission",
+				Message: "The review offered no decision for the remembered permission; " + string(choice.Permission) + " is in force until the next turn restores it."})
+		}
+		return t, err
+	}
+	choice, ok := rejecting(k.ask.Decisions)
+	if !ok {
+		return Turn{}, failField(CodeAnswerOption, "proposal", "The review offers no way to reject the plan.")
+	}
+	if p.body.FeedbackInReview && choice.Feedback {
+		return c.answerReview(ctx, p, k, abi.Reply{Decision: choice.ID, Feedback: d.Feedback}, store.ProposalChangesRequested, nil)
+	}
+	return c.answerReview(ctx, p, k, abi.Reply{Decision: choice.ID}, store.ProposalChangesRequested, &d)
+}
+
+// resolveReview takes a decision given on the review's card.
+func (c *conversation) resolveReview(ctx context.Context, k *card, reply abi.Reply) (Interaction, error) {
+	var p *plan
+	for _, q := range c.plans {
+		if q.InteractionID == k.ID {
+			p = q
+		}
+	}
+	i := slices.IndexFunc(k.ask.Decisions, func(d abi.Decision) bool { return d.ID == reply.Decision })
+	state := store.ProposalChangesRequested
+	if allows(k.ask.Decisions[i]) {
+		state = store.ProposalImplemented
+	}
+	if _, err := c.answerReview(ctx, p, k, reply, state, nil); err != nil {
+		return Interaction{}, err
+	}
+	return interactionView(k.Interaction), nil
+}
+
+// answerReview claims the review and the plan in one transaction, with the
+// change of the remembered mode, and gives the answer to the binding. With
+// feedback that the review cannot carry, the turn is cancelled and the feedback
+// submitted in planning mode, as one operation.
+func (c *conversation) answerReview(ctx context.Context, p *plan, k *card, reply abi.Reply, state store.ProposalState, feedback *PlanDecision) (Turn, error) {
+	running := c.running
+	var follow *turn
+	err := c.claim(ctx, k, reply, func() error {
+		cont := k.TurnID
+		if state == store.ProposalImplemented && p != nil && p.body.ExecutionMode != "" && c.settings.Mode != p.body.ExecutionMode {
+			next := c.settings
+			next.Mode = p.body.ExecutionMode
+			c.remember(next, "implement")
+		}
+		if feedback != nil {
+			settings := c.settings
+			settings.Mode = p.body.PlanningMode
+			follow = c.accept(newSubmission{clientID: feedback.ClientID, origin: abi.OriginFeedback,
+				content: []abi.Content{{Type: abi.ContentText, Text: feedback.Feedback}}, settings: settings, rev: c.row.SettingsRev, proposalID: p.ID})
+			cont = follow.ID
+			c.blocked = false
+		}
+		if p != nil {
+			c.claimPlan(p, p.Revision, state, cont)
+		}
+		if state == store.ProposalImplemented && running != nil && p != nil {
+			// The turn records what it continued as.
+			running.ProposalID = p.ID
+			c.saveTurn(running)
+		}
+		return nil
+	})
+	if err != nil {
+		return Turn{}, err
+	}
+	c.step(&abi.Event{Answer: &abi.Answer{Key: k.Key, Reply: reply}}, k.ask.Token)
+	if follow != nil {
+		if c.running != nil && c.running == running {
+			c.cancelTurn(running, abi.WithdrawSteer, true)
+		}
+		return turnView(follow.Turn), nil
+	}
+	if running == nil {
+		return Turn{}, nil
+	}
+	return turnView(running.Turn), nil
+}
+
+// reviewClosed expires a plan whose review ended without a decision of ours.
+func (c *conversation) reviewClosed(k *card, d abi.Disposition) {
+	for _, id := range sortedKeys(c.plans) {
+		if p := c.plans[id]; p.InteractionID == k.ID {
+			if d == abi.DispositionAnswered {
+				c.closePlan(p, store.ProposalSuperseded)
+			} else {
+				c.closePlan(p, store.ProposalExpired)
+			}
+		}
+	}
+}

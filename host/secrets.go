@@ -1,0 +1,202 @@
+package host
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+
+	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/host/internal/transport"
+)
+
+// Secrets and attachments never enter guest, store or log: placeholders stand
+// for them everywhere, and the bytes are put in on the pipe write only (rule 16).
+const (
+	secretPrefix = "ao-secret-"
+	secretHex    = 32
+	// scrubbed replaces a secret in what the child prints.
+	scrubbed = "[secret]"
+	// A secret shorter than this is replaced only where it is a whole value:
+	// anything else would garble ordinary text.
+	scrubInside = 4
+)
+
+type secret struct {
+	placeholder string
+	value       string
+}
+
+func newSecret(value string) secret {
+	var b [secretHex / 2]byte
+	_, _ = rand.Read(b[:]) // never fails, see crypto/rand
+	return secret{placeholder: secretPrefix + hex.EncodeToString(b[:]), value: value}
+}
+
+// secretBox holds the secrets of one generation, in memory only.
+type secretBox struct {
+	any    atomic.Bool
+	mu     sync.RWMutex
+	values map[string]string // placeholder → value
+}
+
+func newSecretBox() *secretBox { return &secretBox{values: map[string]string{}} }
+
+func (b *secretBox) add(list []secret) {
+	if len(list) == 0 {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, s := range list {
+		b.values[s.placeholder] = s.value
+	}
+	b.any.Store(true)
+}
+
+func (b *secretBox) get(placeholder string) (string, bool) {
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	v, ok := b.values[placeholder]
+	return v, ok
+}
+
+// scrub replaces every secret in the strings of a JSON line. A line that holds
+// none is returned as it is; one that is no JSON is searched as text.
+func (b *secretBox) scrub(line []byte) []byte {
+	if !b.any.Load() {
+		return line
+	}
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	var d jsonwire.Decoder
+	d.Reset(line)
+	out, changed := b.scrubValue(make([]byte, 0, len(line)), &d)
+	if !d.End() {
+		return b.scrubText(line)
+	}
+	if !changed {
+		return line
+	}
+	return out
+}
+
+func (b *secretBox) scrubText(text []byte) []byte {
+	for _, v := range b.values {
+		if len(v) >= scrubInside {
+			text = bytes.ReplaceAll(text, []byte(v), []byte(scrubbed))
+		}
+	}
+	return text
+}
+
+func (b *secretBox) scrubValue(dst []byte, d *jsonwire.Decoder) ([]byte, bool) {
+	changed := false
+	switch d.Kind() {
+	case jsonwire.Object:
+		dst = append(dst, '{')
+		d.BeginObject()
+		for k, ok := d.NextKey(); ok; k, ok = d.NextKey() {
+			dst = jsonwire.AppendComma(dst)
+			key, c := b.scrubString(k)
+			changed = changed || c
+			dst = append(jsonwire.AppendString(dst, key), ':')
+			dst, c = b.scrubValue(dst, d)
+			changed = changed || c
+		}
+		dst = append(dst, '}')
+	case jsonwire.Array:
+		dst = append(dst, '[')
+		d.BeginArray()
+		for d.NextElem() {
+			dst = jsonwire.AppendComma(dst)
+			var c bool
+			dst, c = b.scrubValue(dst, d)
+			changed = changed || c
+		}
+		dst = append(dst, ']')
+	case jsonwire.String:
+		s, c := b.scrubString(d.Bytes())
+		changed = c
+		dst = jsonwire.AppendString(dst, s)
+	default:
+		dst = append(dst, d.Raw()...)
+	}
+	return dst, changed
+}
+
+func (b *secretBox) scrubString(s []byte) ([]byte, bool) {
+	changed := false
+	for _, v := range b.values {
+		switch {
+		case v == "":
+		case string(s) == v:
+			return []byte(scrubbed), true
+		case len(v) >= scrubInside && bytes.Contains(s, []byte(v)):
+			s = bytes.ReplaceAll(s, []byte(v), []byte(scrubbed))
+			changed = true
+		}
+	}
+	return s, changed
+}
+
+// expand puts the real bytes in place of the placeholders of a frame that is
+// about to be written: secrets JSON-escaped, attachments as base64.
+func (h *Host) expand(ctx context.Context, box *secretBox, frame []byte) ([]byte, error) {
+	hasSecret := bytes.Contains(frame, []byte(secretPrefix))
+	hasBlob := bytes.Contains(frame, []byte(blobPrefix))
+	if !hasSecret && !hasBlob {
+		return frame, nil
+	}
+	out := make([]byte, 0, len(frame)+256)
+	rest := frame
+	for len(rest) > 0 {
+		i, prefix, n := nextPlaceholder(rest)
+		if i < 0 {
+			break
+		}
+		end := i + len(prefix) + n
+		if end > len(rest) {
+			break
+		}
+		out = append(out, rest[:i]...)
+		name := string(rest[i:end])
+		if prefix == secretPrefix {
+			if v, ok := box.get(name); ok {
+				quoted := jsonwire.AppendString(nil, v)
+				out = append(out, quoted[1:len(quoted)-1]...)
+			} else {
+				// Text that only looks like a placeholder stays.
+				out = append(out, name...)
+			}
+		} else {
+			b, err := h.store.Blob(ctx, "sha256:"+name[len(blobPrefix):])
+			switch {
+			case isNotFound(err):
+				out = append(out, name...)
+			case err != nil:
+				return nil, fmt.Errorf("%w: attachment: %w", transport.ErrNotWritten, err)
+			default:
+				out = appendBase64(out, b.Bytes)
+			}
+		}
+		rest = rest[end:]
+	}
+	return append(out, rest...), nil
+}
+
+// nextPlaceholder finds the first placeholder: its place, prefix and the number
+// of hex digits that follow.
+func nextPlaceholder(b []byte) (at int, prefix string, digits int) {
+	s, f := bytes.Index(b, []byte(secretPrefix)), bytes.Index(b, []byte(blobPrefix))
+	if s >= 0 && (f < 0 || s < f) {
+		return s, secretPrefix, secretHex
+	}
+	return f, blobPrefix, 64
+}
+
+func isNotWritten(err error) bool { return err != nil && errors.Is(err, transport.ErrNotWritten) }

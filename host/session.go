@@ -1,0 +1,540 @@
+package host
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/host/internal/engine"
+	"github.com/aoagents/ao-host/host/internal/process"
+	"github.com/aoagents/ao-host/host/internal/transport"
+	"github.com/aoagents/ao-host/schemas"
+	"github.com/aoagents/ao-host/store"
+)
+
+type frame = transport.Frame
+
+// session is one generation: a provider process and the binding instance that
+// speaks with it.
+type session struct {
+	gen     int64
+	binding *binding
+	set     *schemas.Set
+	inst    *engine.Instance
+	proc    *process.Process
+	conn    *transport.Conn
+	recv    <-chan []frame
+	// exited is nil once the exit was seen.
+	exited <-chan struct{}
+	// inputDone is closed when all the child printed was handled.
+	inputDone chan struct{}
+
+	row      store.Generation
+	state    SessionState
+	slowAt   time.Time
+	openedAs abi.Open
+	version  string
+	// native is the session id the binding reported.
+	native string
+	// replaying: a restoring call is unanswered, what comes is replay.
+	replaying bool
+	// ending: we are ending the process on purpose, for this reason.
+	ending string
+	// relaunch: end it once no turn runs.
+	relaunch bool
+
+	validator *validator
+	calls     map[string]*call
+	requests  map[string]*request
+	cardByOut map[uint64]string
+	turnByOut map[uint64]string
+	timers    map[string]time.Time
+	// queued are events that a step caused and that come right after it: the
+	// effects of the step may alias the instance's memory until then.
+	queued []queuedEvent
+	// saveDue: a turn ended in this step.
+	saveDue bool
+
+	inputSeq   uint64
+	outSeq     uint64
+	requestSeq uint64
+	sinceSave  int
+	lastNow    int64
+	eventBuf   []byte
+	seen       map[string]bool
+	agentTurn  string
+	agentRuns  bool
+	secrets    *secretBox
+}
+
+// queuedEvent is an event for the next step, with the token of the interactive
+// request it may reply to.
+type queuedEvent struct {
+	event abi.Event
+	allow string
+}
+
+func (s *session) queue(ev abi.Event, allow string) {
+	s.queued = append(s.queued, queuedEvent{ev, allow})
+}
+
+// call is one outbound request that waits for its answer.
+type call struct {
+	token, method string
+	delivers      string
+	restores      bool
+	deadline      time.Time
+}
+
+// request is one inbound request that waits for a reply.
+type request struct {
+	id          []byte
+	method      string
+	interactive bool
+}
+
+// launching is a start that is under way on another goroutine.
+type launching struct {
+	cancel context.CancelFunc
+	slowAt time.Time
+	gen    int64
+}
+
+// launched is what the launch goroutine hands over.
+type launched struct {
+	binding *binding
+	set     *schemas.Set
+	inst    *engine.Instance
+	proc    *process.Process
+	err     error
+}
+
+// start begins a new generation. The row that names it is committed before
+// anything is spawned.
+func (c *conversation) start(probe bool) {
+	if c.sess != nil || c.launch != nil || c.closing {
+		return
+	}
+	c.row.Generation++
+	gen := c.row.Generation
+	row := c.row
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.InsertGeneration(ctx, store.Generation{ConversationID: c.id, Number: gen, StartedAt: c.h.now()}); err != nil {
+			return err
+		}
+		return tx.UpdateConversation(ctx, row)
+	})
+	c.commit()
+	ctx, cancel := context.WithCancel(c.ctx)
+	c.launch = &launching{cancel: cancel, gen: gen, slowAt: time.Now().Add(c.h.cfg.StartSlow)}
+	c.journalSession()
+	settings := c.settings
+	if t := c.next(); t != nil {
+		settings = t.settings
+	}
+	cwd, harness := c.row.Cwd, c.row.Harness
+	go func() {
+		l := c.h.launch(ctx, c.id, harness, cwd, settings)
+		c.tell(func() { c.onLaunched(ctx, gen, l, settings, probe) })
+	}()
+}
+
+// launch finds the binding, proves that no earlier process is left, and starts
+// the harness. It runs outside of the conversation's goroutine because each part
+// may take long; ctx aborts it.
+func (h *Host) launch(ctx context.Context, conv, harness, cwd string, settings abi.Settings) (l launched) {
+	if l.err = h.proveExits(ctx, conv); l.err != nil {
+		return l
+	}
+	if l.binding, l.err = h.bindings.find(ctx, harness); l.err != nil {
+		return l
+	}
+	var mod *engine.Module
+	if mod, l.set, l.err = l.binding.compile(ctx); l.err != nil {
+		return l
+	}
+	env, err := h.env.get(ctx)
+	if err != nil {
+		l.err = err
+		return l
+	}
+	spec := h.launchSpec(l.binding.info.Manifest, harness, cwd, settings, env)
+	if l.inst, err = mod.Instantiate(ctx); err != nil {
+		l.err = &Error{Code: CodeBindingFault, Detail: sentence(err.Error()), Err: err}
+		h.bindings.faulted(l.binding.info.Digest)
+		return l
+	}
+	if l.err = ctx.Err(); l.err == nil {
+		l.proc, err = process.Start(spec)
+		l.err = processError(err)
+	}
+	if l.err != nil {
+		_ = l.inst.Close(context.WithoutCancel(ctx))
+	}
+	return l
+}
+
+// launchSpec turns the manifest's launch data into a command.
+func (h *Host) launchSpec(m abi.Manifest, harness, cwd string, settings abi.Settings, env []string) process.Spec {
+	argv := append([]string(nil), m.Launch.Argv...)
+	var extra []string
+	if o, ok := h.cfg.Launch[harness]; ok {
+		if len(o.Argv) > 0 {
+			argv = append([]string(nil), o.Argv...)
+		}
+		extra = o.Env
+	}
+	for _, p := range m.Launch.PermissionArgv {
+		if p.Permission == settings.Permission {
+			argv = append(argv, p.Args...)
+		}
+	}
+	for i := range argv {
+		argv[i] = strings.ReplaceAll(argv[i], "{cwd}", cwd)
+	}
+	allow := append([]string(nil), m.Launch.Env...)
+	if m.Launch.HomeVar != "" {
+		allow = append(allow, m.Launch.HomeVar)
+	}
+	out := process.Environment(env, allow, m.Launch.SetEnv, nil)
+	return process.Spec{Argv: argv, Dir: cwd, Env: append(out, extra...)}
+}
+
+// facts tells the binding which variables are set, never their values.
+func facts(m abi.Manifest, env []string) []abi.Fact {
+	var out []abi.Fact
+	for _, f := range m.Launch.Facts {
+		set := false
+		for _, kv := range env {
+			if v, ok := strings.CutPrefix(kv, f.Env+"="); ok && v != "" {
+				set = true
+			}
+		}
+		out = append(out, abi.Fact{Name: f.Name, Set: set})
+	}
+	return out
+}
+
+// onLaunched takes over what the launch made, or tells why it made nothing.
+func (c *conversation) onLaunched(ctx context.Context, gen int64, l launched, settings abi.Settings, probe bool) {
+	aborted := ctx.Err() != nil
+	c.launch.cancel()
+	c.launch = nil
+	if l.err != nil || aborted {
+		err := l.err
+		if l.proc != nil {
+			c.discard(l)
+		}
+		if aborted {
+			err = &Error{Code: CodeStartAborted}
+		}
+		c.launchFailed(gen, err)
+		return
+	}
+	s := &session{
+		gen: gen, binding: l.binding, set: l.set, inst: l.inst, proc: l.proc,
+		exited: l.proc.Done(), inputDone: make(chan struct{}), state: SessionStarting, slowAt: time.Now().Add(c.h.cfg.StartSlow),
+		calls: map[string]*call{}, requests: map[string]*request{}, timers: map[string]time.Time{},
+		cardByOut: map[uint64]string{}, turnByOut: map[uint64]string{}, seen: map[string]bool{},
+		secrets: newSecretBox(),
+	}
+	s.validator = &validator{}
+	s.validator.use(l.set.For(""))
+	m := l.binding.info.Manifest
+	s.conn = transport.Start(transport.Config{
+		R: l.proc.Stdout(), W: l.proc.Stdin(), MaxLine: c.h.cfg.MaxLine,
+		Inspect: s.validator.inspect,
+		Scrub:   s.secrets.scrub,
+		Expand:  func(b []byte) ([]byte, error) { return c.h.expand(c.ctx, s.secrets, b) },
+		OnWritten: func(id uint64, err error) {
+			c.tell(func() {
+				if c.sess == s {
+					c.written(s, id, err)
+				}
+			})
+		},
+	})
+	s.recv = s.conn.Recv()
+	c.sess = s
+	c.observed, c.catalog = nil, nil
+	native, used := c.row.NativeSession, c.row.NativeUsed
+	if err := c.collectUnsettled(); err != nil {
+		c.log.Error("unsettled turns could not be read", "error", err)
+	}
+	open := &abi.Open{
+		Generation: gen, Cwd: c.row.Cwd, NativeSession: native, Used: used, Probe: probe,
+		Client: c.h.cfg.Client, Settings: settings,
+	}
+	env, _ := c.h.env.get(c.ctx)
+	open.Facts = facts(m, env)
+	for _, t := range c.unsettled {
+		open.Unsettled = append(open.Unsettled, t.ClientID)
+	}
+	s.openedAs = *open
+	s.row = store.Generation{
+		ConversationID: c.id, Number: gen, PID: int64(l.proc.PID()), PIDStart: l.proc.StartTime(),
+		BindingDigest: l.binding.info.Digest, BindingVersion: m.BindingVersion, NativeSession: native, StartedAt: c.h.now(),
+	}
+	c.saveGeneration(s)
+	c.journalSession()
+	// The process id must be durable before the child is given anything to do.
+	c.commit()
+	c.step(&abi.Event{Open: open}, "")
+}
+
+func (c *conversation) saveGeneration(s *session) {
+	row := s.row
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateGeneration(ctx, row) })
+}
+
+// discard ends a process that came too late to be wanted.
+func (c *conversation) discard(l launched) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.h.cfg.EndGrace+5*time.Second)
+	defer cancel()
+	if err := l.proc.End(ctx, c.h.cfg.EndGrace); err != nil {
+		c.log.Error("an aborted harness could not be ended", "pid", l.proc.PID(), "error", err)
+	}
+	_ = l.inst.Close(ctx)
+}
+
+// launchFailed ends a generation that never came to life.
+func (c *conversation) launchFailed(gen int64, err error) {
+	var e *Error
+	if !errors.As(err, &e) {
+		e = &Error{Code: CodeLaunchFailed, Detail: sentence(err.Error()), Err: err}
+	}
+	if c.closing {
+		e = &Error{Code: CodeHoldClosed}
+	}
+	exit := mustJSON(exitRecord{Code: string(e.Code)})
+	row := store.Generation{ConversationID: c.id, Number: gen, StartedAt: c.h.now(), ExitedAt: c.h.now(), Exit: exit}
+	if e.Code == CodeExitUnproven {
+		// Nothing was spawned in this generation; the earlier one stays open.
+		c.log.Warn("the previous process may still run", "error", e)
+	}
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateGeneration(ctx, row) })
+	if e.Code != CodeStartAborted && e.Code != CodeHoldClosed {
+		c.setProblem(abi.Problem{Code: string(e.Code), Field: "session", Message: e.Error(), Needs: abi.NeedsNothing})
+	}
+	c.hold(e.Code)
+	c.journalSession()
+	c.answerProbes(e)
+	c.tx.urgent = true
+}
+
+// exitRecord is what a generation's row keeps of its end.
+type exitRecord struct {
+	Code   string `json:"code,omitempty"`
+	Status int    `json:"status"`
+	Signal string `json:"signal,omitempty"`
+	Stderr string `json:"stderr,omitempty"`
+}
+
+// startIsSlow says once that a start takes long; it goes on (rule 22).
+func (c *conversation) startIsSlow(printed string) {
+	msg := codeTexts[CodeStartSlow]
+	if printed = tail(printed, 2000); printed != "" {
+		msg += " It printed: " + printed
+	}
+	c.setProblem(abi.Problem{Code: string(CodeStartSlow), Field: "session", Message: msg})
+	c.tx.urgent = true
+}
+
+func tail(s string, n int) string {
+	s = strings.TrimSpace(s)
+	if len(s) > n {
+		s = s[len(s)-n:]
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
+// endProcess ends the child on purpose; the rest happens when its exit is seen.
+func (c *conversation) endProcess(reason string) {
+	s := c.sess
+	if s == nil || s.ending != "" {
+		return
+	}
+	s.ending = reason
+	s.state = SessionStopping
+	c.journalSession()
+	c.commit()
+	s.conn.CloseWrite()
+	go func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.h.cfg.EndGrace+10*time.Second)
+		defer cancel()
+		if err := s.proc.End(ctx, c.h.cfg.EndGrace); err != nil {
+			c.log.Error("the harness could not be ended", "pid", s.proc.PID(), "error", err)
+		}
+		// A grandchild may keep the pipe open; reading ends here all the same.
+		s.conn.Close()
+	}()
+}
+
+// inputGrace is how long a child that closed its output may take to exit, and
+// how long output may take to end after the exit.
+const inputGrace = time.Second
+
+// inputEnded notes that the pipe is closed; that is not an exit (rule 21). A
+// child that stays can say nothing more, so it is ended.
+func (c *conversation) inputEnded() {
+	s := c.sess
+	s.recv = nil
+	close(s.inputDone)
+	time.AfterFunc(inputGrace, func() {
+		c.tell(func() {
+			if c.sess == s && s.exited != nil {
+				c.endProcess("output_closed")
+			}
+		})
+	})
+}
+
+// reap sees to it that nothing of the exited process is left and that what it
+// printed was read, and then settles what depended on it.
+func (c *conversation) reap(s *session) {
+	go func() {
+		if err := s.proc.End(context.WithoutCancel(c.ctx), c.h.cfg.EndGrace); err != nil {
+			c.log.Error("processes of the harness are left", "pid", s.proc.PID(), "error", err)
+		}
+		select {
+		case <-s.inputDone:
+		case <-time.After(inputGrace):
+			// Something outside of the group keeps the pipe open.
+		}
+		s.conn.Close()
+		c.tell(func() { c.exited(s) })
+	}()
+}
+
+// exited settles everything that depended on the process.
+func (c *conversation) exited(s *session) {
+	exit := s.proc.Exit()
+	if s.ending != string(CodeBindingFault) {
+		c.step(&abi.Event{Exited: &abi.Exited{Code: int64(exit.Code), Signal: exit.Signal}}, "")
+	}
+	stderr := tail(string(s.secrets.scrubText([]byte(s.proc.Stderr()))), 4000)
+	rec := exitRecord{Code: s.ending, Status: exit.Code, Signal: exit.Signal, Stderr: stderr}
+	s.row.ExitedAt, s.row.Exit = c.h.now(), mustJSON(rec)
+	c.saveGeneration(s)
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.DropOutbox(ctx, c.id, s.gen, s.outSeq) })
+	cause := exitCause(s, exit, stderr)
+	c.settleAfterExit(s, cause)
+	_ = s.inst.Close(c.ctx)
+	c.sess = nil
+	c.stop = nil
+	c.observed, c.catalog = nil, nil
+	c.caps = abi.Capabilities{}
+	c.journalSession()
+	c.answerProbes(cause)
+	c.tx.urgent = true
+}
+
+// exitCause says why a session ended, for the turns that ended with it.
+func exitCause(s *session, exit process.Exit, stderr string) *Error {
+	switch s.ending {
+	case string(CodeBindingFault):
+		return &Error{Code: CodeBindingFault}
+	case string(CodeNativeSessionTaken), string(CodeStoreFailed):
+		return &Error{Code: Code(s.ending)}
+	case "stop", "closed", "relaunch":
+		return &Error{Code: CodeHoldStopped}
+	}
+	how := "with status " + strconv.Itoa(exit.Code)
+	if exit.Signal != "" {
+		how = "by signal " + exit.Signal
+	}
+	if s.ending == "output_closed" {
+		how = "after closing its output, " + how
+	}
+	e := fail(CodeHarnessExited, "The harness ended %s.", how)
+	if stderr != "" {
+		e.Detail += " It printed: " + stderr
+	}
+	return e
+}
+
+// processError maps errors of the supervisor to ours.
+func processError(err error) error {
+	if err == nil {
+		return nil
+	}
+	var pe *process.Error
+	if errors.As(err, &pe) {
+		code := Code(pe.Code)
+		if codeTexts[code] == "" {
+			code = CodeLaunchFailed
+		}
+		return &Error{Code: code, Detail: sentence(pe.Message), Err: err}
+	}
+	return &Error{Code: CodeLaunchFailed, Detail: sentence(err.Error()), Err: err}
+}
+
+// proveExits makes sure that no earlier process of the conversation is left
+// (rules 21, 21a): what is left of a crashed host's child is ended first.
+func (h *Host) proveExits(ctx context.Context, conv string) error {
+	open, err := h.store.OpenGenerations(ctx)
+	if err != nil {
+		return storeError(err)
+	}
+	for _, g := range open {
+		if g.ConversationID != conv || g.PID == 0 {
+			continue
+		}
+		if c := h.peek(conv); c != nil && c.ownsPID(int(g.PID)) {
+			continue
+		}
+		if err := process.EndOrphan(ctx, int(g.PID), g.PIDStart, h.cfg.EndGrace); err != nil {
+			return &Error{Code: CodeExitUnproven, Detail: "Process " + strconv.FormatInt(g.PID, 10) + " could not be proven to be gone: " + sentence(err.Error()), Err: err}
+		}
+		g.ExitedAt = h.now()
+		g.Exit = mustJSON(exitRecord{Code: "host_restarted"})
+		if err := h.store.Write(ctx, func(tx *store.Tx) error { return tx.UpdateGeneration(ctx, g) }); err != nil {
+			return storeError(err)
+		}
+	}
+	return nil
+}
+
+// ownsPID reports whether pid is a child of this very process.
+func (c *conversation) ownsPID(pid int) bool {
+	v := c.view.Load()
+	return v != nil && v.Session.PID == pid
+}
+
+// launchEnv resolves the environment harnesses start from, once.
+type launchEnv struct {
+	cfg  Config
+	sem  chan struct{}
+	once bool
+	env  []string
+}
+
+const loginEnvTimeout = 5 * time.Second
+
+func (e *launchEnv) get(ctx context.Context) ([]string, error) {
+	select {
+	case e.sem <- struct{}{}:
+		defer func() { <-e.sem }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if e.once {
+		return e.env, nil
+	}
+	if e.cfg.Env != nil {
+		e.env = e.cfg.Env
+	} else {
+		env, err := process.LoginEnv(ctx, os.Getenv("SHELL"), loginEnvTimeout)
+		if err != nil {
+			e.cfg.Logger.Warn("the login shell's environment could not be resolved; the process's own is used", "error", err)
+			env = hostEnv()
+		}
+		e.env = env
+	}
+	e.once = true
+	return e.env, nil
+}

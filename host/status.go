@@ -1,0 +1,69 @@
+package host
+
+import (
+	"slices"
+
+	"github.com/aoagents/ao-host/abi"
+)
+
+// setProblem shows a problem, in place of one with the same code and field, or
+// takes it back.
+func (c *conversation) setProblem(p abi.Problem) {
+	i := slices.IndexFunc(c.problems, func(o abi.Problem) bool { return o.Code == p.Code && o.Field == p.Field })
+	switch {
+	case p.Resolved && i < 0:
+		return
+	case p.Resolved:
+		c.problems = slices.Delete(c.problems, i, i+1)
+	case i >= 0 && c.problems[i] == p:
+		return
+	case i >= 0:
+		c.problems[i] = p
+	default:
+		c.problems = append(c.problems, p)
+	}
+	c.journalValue(EventProblem, "", p)
+	c.dirty = true
+}
+
+// dropProblems takes back the problems of a field.
+func (c *conversation) dropProblems(field string) {
+	for _, p := range slices.Clone(c.problems) {
+		if p.Field == field {
+			p.Resolved = true
+			c.setProblem(p)
+		}
+	}
+}
+
+func (c *conversation) journalSession() {
+	c.journalValue(EventSession, "", c.sessionView())
+	c.dirty = true
+}
+
+// onUsage keeps the newest values; gauges replace, counters are totals.
+func (c *conversation) onUsage(u *abi.Usage) {
+	c.usage.Gauges = mergeMetrics(c.usage.Gauges, u.Gauges)
+	c.usage.Counters = mergeMetrics(c.usage.Counters, u.Counters)
+	c.journal(EventUsage, u.Turn, u.AppendJSON(nil))
+	c.dirty = true
+}
+
+func mergeMetrics(old, add []abi.Metric) []abi.Metric {
+	for _, m := range add {
+		if i := slices.IndexFunc(old, func(o abi.Metric) bool { return o.Name == m.Name }); i >= 0 {
+			old[i] = m
+		} else {
+			old = append(old, m)
+		}
+	}
+	return old
+}
+
+func (c *conversation) onSessionInfo(e *abi.SessionInfo) {
+	c.journal(EventSessionInfo, "", e.AppendJSON(nil))
+	if e.Title != "" && c.row.Title == "" {
+		c.row.Title = e.Title
+		c.saveRow()
+	}
+}

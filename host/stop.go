@@ -1,0 +1,198 @@
+package host
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/store"
+)
+
+// stopping is a stop under way.
+type stopping struct {
+	// turn is what is being stopped.
+	turn     string
+	deadline time.Time
+	// steer: the stop makes way for a steering message, so nothing is held.
+	steer bool
+	// overdue: the grace time passed without an end.
+	overdue bool
+}
+
+// Stop ends the running turn: what the agent asked is withdrawn, the harness is
+// asked to cancel, and after 4 seconds its process is ended where the manifest
+// says so. Queued turns stay queued and are held (rule 22, Q1). It returns once
+// the request is committed, not when the turn has ended. Stopping twice is
+// harmless; a second stop after the grace time ends the process. A start under
+// way is aborted.
+//
+// Errors: nothing_running, turn_not_running.
+func (h *Host) Stop(ctx context.Context, conversation string, o StopOptions) (Controls, error) {
+	c, err := h.actor(ctx, conversation)
+	if err != nil {
+		return Controls{}, err
+	}
+	if err := c.callUrgent(ctx, func() error { return c.stopRunning(o) }); err != nil {
+		return Controls{}, err
+	}
+	return h.Controls(ctx, conversation)
+}
+
+func (c *conversation) stopRunning(o StopOptions) error {
+	if t := c.running; t != nil {
+		if o.Turn != "" && o.Turn != t.ID {
+			return failField(CodeTurnNotRunning, "turn", "Turn %s runs.", t.ID)
+		}
+		c.cancelTurn(t, abi.WithdrawStop, false)
+		return nil
+	}
+	if o.Turn != "" {
+		return failField(CodeTurnNotRunning, "turn", "No turn runs.")
+	}
+	if c.launch != nil || c.sess != nil && c.sess.state == SessionStarting {
+		c.abortStart()
+		return nil
+	}
+	if s := c.sess; s != nil && s.agentRuns && s.ending == "" {
+		c.step(&abi.Event{Stop: &abi.Stop{}}, "")
+		return nil
+	}
+	return &Error{Code: CodeNothingRunning}
+}
+
+// cancelTurn withdraws what the agent asked and asks it to cancel the turn, once.
+func (c *conversation) cancelTurn(t *turn, why abi.WithdrawReason, steer bool) {
+	if c.stop != nil {
+		c.stop.steer = c.stop.steer && steer
+		if c.stop.overdue {
+			c.endProcess("stop")
+		}
+		return
+	}
+	c.stop = &stopping{turn: t.ID, deadline: time.Now().Add(c.h.cfg.StopGrace), steer: steer}
+	c.dirty = true
+	c.withdrawAll(why)
+	c.step(&abi.Event{Stop: &abi.Stop{Turn: t.ID}}, "")
+	if !steer && slices.ContainsFunc(c.live, func(o *turn) bool { return o != t && o.State == store.TurnQueued }) {
+		c.hold(CodeHoldStopped)
+	}
+	c.tx.urgent = true
+}
+
+// stopOverdue is called when a stopped turn has not ended in time.
+func (c *conversation) stopOverdue() {
+	c.stop.deadline = time.Time{}
+	c.stop.overdue = true
+	s := c.sess
+	if s == nil {
+		return
+	}
+	if s.binding.info.Manifest.Launch.StopEndsProcess {
+		c.endProcess("stop")
+		return
+	}
+	c.journalValue(EventWarning, c.stop.turn, abi.Warning{Code: string(CodeStopUnanswered), Message: codeTexts[CodeStopUnanswered]})
+	c.tx.urgent = true
+}
+
+// abortStart gives up a start, launch resolution included (rule 22).
+func (c *conversation) abortStart() {
+	c.hold(CodeStartAborted)
+	c.blocked = true
+	if c.launch != nil {
+		c.launch.cancel()
+	}
+	if c.sess != nil {
+		c.endProcess("stop")
+	}
+}
+
+// Steer sends a message into the running turn: natively where the harness can,
+// else by cancelling the turn once and sending the message next; of several
+// waiting steers the last one runs and the others end superseded (rule 24).
+// While nothing of ours runs it is an ordinary Send.
+func (h *Host) Steer(ctx context.Context, conversation string, m Message) (Turn, error) {
+	content, blobs, err := h.content(m.Content)
+	if err != nil {
+		return Turn{}, err
+	}
+	c, err := h.actor(ctx, conversation)
+	if err != nil {
+		return Turn{}, err
+	}
+	var out Turn
+	err = c.call(ctx, func() error {
+		out, err = c.steer(ctx, m, content, blobs)
+		return err
+	})
+	return out, err
+}
+
+func (c *conversation) steer(ctx context.Context, m Message, content []abi.Content, blobs []store.Blob) (Turn, error) {
+	running := c.running
+	if running == nil || c.sess == nil || c.closing {
+		return c.sendMessage(ctx, m, content, blobs, abi.OriginUser)
+	}
+	if t, done, err := c.repeated(ctx, m.ClientID, abi.OriginSteer, abi.OriginUser); done || err != nil {
+		return t, err
+	}
+	native := c.caps.Steering == abi.SteeringNative && c.stop == nil
+	settings := running.settings
+	if !native {
+		settings = c.settings
+	}
+	if m.Settings != nil {
+		var err error
+		if settings, err = c.patched(settings, *m.Settings); err != nil {
+			return Turn{}, err
+		}
+	}
+	var t *turn
+	err := c.transact(ctx, func() error {
+		t = c.accept(newSubmission{clientID: m.ClientID, origin: abi.OriginSteer, content: content, blobs: blobs, settings: settings, rev: c.row.SettingsRev})
+		c.blocked = false
+		if !native {
+			for _, o := range append([]*turn(nil), c.live...) {
+				if o != t && o.Origin == string(abi.OriginSteer) && o.State == store.TurnQueued && !o.claimed {
+					c.endTurn(o, store.TurnSuperseded, "", "")
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return Turn{}, err
+	}
+	if c.running == nil || c.running.ID != running.ID {
+		return turnView(t.Turn), nil
+	}
+	if native {
+		t.steerOf = running.ID
+		t.claimed = true
+		c.step(&abi.Event{Steer: &abi.Steer{Turn: running.ID, Steer: t.ID, ClientID: t.ClientID, Content: withPlaceholders(t.content), Settings: t.settings}}, "")
+	} else {
+		c.cancelTurn(c.running, abi.WithdrawSteer, true)
+	}
+	return turnView(t.Turn), nil
+}
+
+// steerRefused makes an ordinary message of a steer the harness did not take:
+// the turn it was meant for had ended.
+func (c *conversation) steerRefused(t *turn) {
+	t.steerOf = ""
+	c.requeue(t, "the running turn could not be steered")
+}
+
+// supersedeSteers does what is left to do when a turn ends whose native steers
+// were not answered.
+func (c *conversation) supersedeSteers(ended *turn) {
+	for _, t := range append([]*turn(nil), c.live...) {
+		if t.steerOf != ended.ID {
+			continue
+		}
+		if t.State == store.TurnQueued {
+			c.steerRefused(t)
+		}
+	}
+}

@@ -1,0 +1,248 @@
+package host
+
+import (
+	"context"
+	"math"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/store"
+)
+
+// maxPartial bounds the text kept of an item that has not ended, in bytes.
+const maxPartial = 4 << 20
+
+// partial is the streamed text of an item that has not ended.
+type partial struct {
+	turn    string
+	channel abi.Channel
+	text    []byte
+}
+
+// onItem journals an item; a finished one replaces its deltas at the turn's end.
+func (c *conversation) onItem(it *abi.Item) {
+	if it.Status != abi.ItemRunning {
+		delete(c.partials, it.ID)
+	}
+	c.journal(EventItem, it.Turn, it.AppendJSON(nil))
+}
+
+// keepPartial remembers streamed text, so that an item cut off by the turn's end
+// is not lost when its deltas are replaced.
+func (c *conversation) keepPartial(d *abi.Delta) {
+	p := c.partials[d.Item]
+	if p == nil {
+		p = &partial{turn: d.Turn, channel: d.Channel}
+		c.partials[d.Item] = p
+	}
+	if len(p.text) < maxPartial {
+		p.text = append(p.text, d.Text...)
+	}
+}
+
+var channelItem = map[abi.Channel]abi.ItemType{
+	abi.ChannelText: abi.ItemMessage, abi.ChannelReasoning: abi.ItemReasoning, abi.ChannelPlan: abi.ItemPlan, abi.ChannelOutput: abi.ItemCommand,
+}
+
+// compact replaces a turn's deltas by its items.
+func (c *conversation) compact(turnID string) {
+	for _, id := range sortedKeys(c.partials) {
+		p := c.partials[id]
+		if p.turn != turnID {
+			continue
+		}
+		delete(c.partials, id)
+		it := abi.Item{Turn: turnID, ID: id, Type: channelItem[p.channel], Status: abi.ItemIncomplete, Text: string(p.text)}
+		c.journal(EventItem, turnID, it.AppendJSON(nil))
+	}
+	c.flushDelta()
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error {
+		_, err := tx.CompactDeltas(ctx, c.id, turnID, []string{string(EventDelta)}, math.MaxInt64)
+		return err
+	})
+}
+
+// onDelivery settles what became of a turn's content.
+func (c *conversation) onDelivery(d *abi.Delivery) {
+	t := c.liveTurn(d.Turn)
+	if t == nil {
+		return
+	}
+	switch d.Status {
+	case abi.DeliveryAccepted:
+		c.delivered(t, d.Evidence)
+	case abi.DeliveryRejected, abi.DeliveryNotSent:
+		if t.steerOf != "" {
+			c.steerRefused(t)
+			return
+		}
+		if d.Status == abi.DeliveryNotSent && t.State != store.TurnQueued {
+			// The frame is committed: only the provider's word can undo that.
+			c.log.Warn("a binding said not_sent of a turn that was dispatched", "turn", t.ID)
+		}
+		c.endTurn(t, store.TurnNotSent, d.Code, d.Message)
+		reason := CodeNotSent
+		if d.Status == abi.DeliveryRejected {
+			reason = CodeDeliveryRejected
+		}
+		if codeTexts[Code(d.Code)] != "" {
+			reason = Code(d.Code)
+		}
+		c.hold(reason)
+	case abi.DeliveryUnknown:
+		c.endTurn(t, store.TurnUncertain, string(CodeUncertainDelivery), d.Message)
+		c.hold(CodeUncertainDelivery)
+	}
+}
+
+// delivered records that the agent has the turn's content.
+func (c *conversation) delivered(t *turn, evidence string) {
+	if t.steerOf != "" {
+		t.Evidence = "steered into " + t.steerOf
+		c.endTurn(t, store.TurnCompleted, "", "")
+		return
+	}
+	if t.State != store.TurnDispatched {
+		return
+	}
+	t.State, t.Evidence = store.TurnRunning, evidence
+	if t.StartedAt.IsZero() {
+		t.StartedAt = c.h.now()
+	}
+	c.saveTurn(t)
+	c.answerDelivered(t)
+}
+
+func (c *conversation) onTurnStarted(e *abi.TurnStarted) {
+	s := c.sess
+	if e.Turn == "" {
+		s.agentTurn, s.agentRuns = e.NativeTurn, true
+		c.journalValue(EventAgentTurn, "", AgentTurn{NativeTurn: e.NativeTurn, Running: true})
+		return
+	}
+	t := c.liveTurn(e.Turn)
+	if t == nil {
+		return
+	}
+	t.NativeTurn = e.NativeTurn
+	if t.State == store.TurnDispatched {
+		c.delivered(t, "turn started")
+	} else if t.State == store.TurnRunning {
+		row := t.Turn
+		c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTurn(ctx, row) })
+	}
+}
+
+func (c *conversation) onTurnEnded(e *abi.TurnEnded) {
+	s := c.sess
+	if e.Turn == "" {
+		s.agentRuns = false
+		c.journalValue(EventAgentTurn, "", AgentTurn{NativeTurn: s.agentTurn, Status: e.Status})
+		c.expireCards("")
+		c.compact("")
+		s.saveDue = true
+		return
+	}
+	t := c.liveTurn(e.Turn)
+	if t == nil {
+		return
+	}
+	if t.State == store.TurnDispatched {
+		// Its end proves that it arrived (Q5).
+		c.delivered(t, "turn ended")
+	}
+	t.StopReason = e.StopReason
+	steered := c.stop != nil && c.stop.steer
+	state := store.TurnCompleted
+	switch e.Status {
+	case abi.TurnInterrupted:
+		state = store.TurnInterrupted
+	case abi.TurnFailed:
+		state = store.TurnFailed
+	}
+	if t.State == store.TurnQueued {
+		// Ended before anything was sent, by a stop.
+		state = store.TurnNotSent
+	}
+	c.endTurn(t, state, e.Code, e.Message)
+	switch {
+	case e.Outage:
+		c.hold(CodeHoldProviderOutage)
+	case steered:
+	case state == store.TurnInterrupted || state == store.TurnNotSent:
+		c.hold(CodeHoldStopped)
+	}
+}
+
+// endTurn gives a turn its final state and settles what hung on it.
+func (c *conversation) endTurn(t *turn, state store.TurnState, code, message string) {
+	wasRunning := c.running == t
+	t.State, t.ErrorCode, t.ErrorMessage = state, code, tail(message, 8000)
+	t.EndedAt, t.claimed = c.h.now(), false
+	for i, o := range c.live {
+		if o == t {
+			c.live = append(c.live[:i:i], c.live[i+1:]...)
+			break
+		}
+	}
+	if wasRunning {
+		c.running = nil
+		c.expireCards(t.ID)
+		c.compact(t.ID)
+		c.supersedeSteers(t)
+		if c.sess != nil {
+			c.sess.saveDue = true
+		}
+	}
+	c.saveTurn(t)
+	if c.stop != nil && c.stop.turn == t.ID {
+		c.stop = nil
+	}
+	c.followUpEnded(t)
+}
+
+// requeue puts a turn back that is proven never to have reached the agent.
+func (c *conversation) requeue(t *turn, evidence string) {
+	t.State, t.Evidence = store.TurnQueued, evidence
+	t.claimed, t.outID, t.notWritten = false, 0, false
+	if c.running == t {
+		c.running = nil
+	}
+	c.saveTurn(t)
+}
+
+// settleAfterExit decides what the end of the process means for what was under
+// way: a send in flight is uncertain, waiting ones were never sent (rule 21).
+func (c *conversation) settleAfterExit(s *session, cause *Error) {
+	for _, t := range append([]*turn(nil), c.live...) {
+		switch {
+		case t.State == store.TurnQueued && t.steerOf != "":
+			t.steerOf = ""
+			c.requeue(t, "the running turn ended before it was steered")
+		case t.State == store.TurnQueued && t.claimed:
+			c.requeue(t, "nothing was sent before the process ended")
+		case t.State == store.TurnDispatched && t.notWritten:
+			c.requeue(t, "the pipe was closed before it was written")
+		case t.State == store.TurnDispatched:
+			c.endTurn(t, store.TurnUncertain, string(CodeUncertainDelivery), cause.Detail)
+			c.hold(CodeUncertainDelivery)
+		case t.State == store.TurnRunning && (c.stop != nil || cause.Code == CodeHoldStopped):
+			t.StopReason = "process ended"
+			c.endTurn(t, store.TurnInterrupted, "", "")
+		case t.State == store.TurnRunning:
+			c.endTurn(t, store.TurnFailed, string(cause.Code), cause.Detail)
+		}
+	}
+	c.compact("")
+	c.cardsAfterExit(s)
+	if s.ending == "relaunch" {
+		return
+	}
+	if cause.Code != CodeHoldStopped {
+		c.setProblem(abi.Problem{Code: string(cause.Code), Field: "session", Message: cause.Error()})
+	}
+	if s.ending == "closed" {
+		c.hold(CodeHoldClosed)
+		return
+	}
+	c.hold(cause.Code)
+}
