@@ -32,12 +32,12 @@ func prepareFolder(dir string) error {
 	return nil
 }
 
-// prepareFiles creates the files that SQLite would create with the umask's mode.
-// Empty ones are valid to it, and it creates no others while the store is open:
-// the log and its index live until the last connection is closed.
+// prepareFiles creates the data file and the index of its log, which SQLite would
+// create with the umask's mode. Empty ones are valid to it, and both stay until
+// the last connection is closed.
 func prepareFiles(dir string) error {
 	path := filepath.Join(dir, dataName)
-	for _, name := range []string{path, path + "-wal", path + "-shm"} {
+	for _, name := range []string{path, path + "-shm"} {
 		f, err := openPrivate(name)
 		if err != nil {
 			return err

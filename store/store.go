@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/url"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -133,9 +134,13 @@ const (
 func openPool(path string, opts Options, pragmas string) (*sql.DB, error) {
 	// SQLite takes any path as a file: URI, whatever characters it has.
 	name := url.URL{Scheme: "file", OmitHost: true, Path: path}
+	// modeof gives the log the mode of the data file when SQLite creates it.
+	query := url.Values{"modeof": {path}}
 	if opts.vfs != "" {
-		name.RawQuery = url.Values{"vfs": {opts.vfs}}.Encode()
+		query.Set("vfs", opts.vfs)
 	}
+	// SQLite does not take a plus sign for a space.
+	name.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
 	pool, err := driver.Open(name.String(), func(c *sqlite3.Conn) error {
 		if err := c.BusyTimeout(opts.BusyTimeout); err != nil {
 			return err

@@ -133,8 +133,9 @@ func (w *writer) runOne(p *Pending) {
 		return
 	}
 	w.tx.beginClosure()
-	w.tx.rows++ // so that closures that write nothing fill a batch too
+	rows := w.tx.rows
 	err := w.call(p)
+	w.tx.rows = max(w.tx.rows, rows+1) // closures that write nothing fill a batch too
 	lost := w.raw.GetAutocommit()
 	if err == nil && !lost {
 		if err = w.st.release.Exec(); err == nil {

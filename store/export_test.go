@@ -1,0 +1,34 @@
+package store
+
+import "io/fs"
+
+// Hooks for the external tests.
+
+// WithMigrations replaces the embedded migrations.
+func (o Options) WithMigrations(f fs.FS) Options { o.migrations = f; return o }
+
+// WithVFS selects a registered SQLite VFS.
+func (o Options) WithVFS(name string) Options { o.vfs = name; return o }
+
+// Migrations are the embedded ones.
+func Migrations() fs.FS { return embeddedMigrations() }
+
+// KnownVersion is the newest schema version of the embedded migrations.
+func KnownVersion() (int64, error) { return knownVersion(embeddedMigrations()) }
+
+// PeekVersion reads the schema version of a file without opening it.
+func PeekVersion(path string) (int64, error) {
+	v, err := peekVersion(path)
+	return v.schema, err
+}
+
+// ProcessStart is how the lock file identifies a process.
+func ProcessStart(pid int) (int64, bool) { return processStart(pid) }
+
+// Queued is how many closures wait for the writer.
+func (s *Store) Queued() int {
+	q := s.writer.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return len(q.items)
+}
