@@ -94,7 +94,7 @@ func TestRefusalsNameTheFeatureAndTheWayOut(t *testing.T) {
 		"data without its count":    {with(mt.I32Const(0), mt.I32Const(0), mt.I32Const(0), mt.Op(0xfc, 8, 0, 0)).Bytes(), meter.CodeInvalid, "counts"},
 		"a load without a memory":   {bare(func(m *mt.Module) { m.Func(0, nil, mt.I32Const(0), mt.Op(0x28, 2, 0), drop) }).Bytes(), meter.CodeInvalid, "has none"},
 		"a growth without a memory": {bare(func(m *mt.Module) { m.Func(0, nil, mt.I32Const(0), mt.Op(0x40, 0), drop) }).Bytes(), meter.CodeInvalid, "has none"},
-		"memory growth in a loop only": {with(mt.Cat(bytes.Repeat([]byte{0x03, 0x40, 0x0b}, 20000))).Bytes(),
+		"nothing but loops": {with(mt.Cat(bytes.Repeat([]byte{0x03, 0x40, 0x0b}, 20000))).Bytes(),
 			meter.CodeLimit, "little else"},
 	}
 	for name, c := range cases {
