@@ -2,6 +2,7 @@ package schemas
 
 import (
 	"fmt"
+	"math/bits"
 	"strconv"
 	"strings"
 
@@ -22,13 +23,14 @@ type dispatch struct {
 	exactlyOne bool
 	facts      []facts
 	branches   []*jsonschema.Schema
+	paths      []string
 	// on is the discriminating member, "" when there is none.
 	on string
 	// tagged are the branches for a value of on; untagged those that accept
 	// objects and say nothing about on.
 	tagged   map[string][]int
 	untagged []int
-	// byType are the branches for values that are no objects, by bit number.
+	// byType are the branches that accept a type at all, by bit number.
 	byType [6][]int
 }
 
@@ -49,7 +51,7 @@ func (t *dispatchTable) rewrite(keyword string, branches []any, a analyst) map[s
 	for i := range d.facts {
 		f := &d.facts[i]
 		for bit := range d.byType {
-			if m := typeMask(1) << bit; m != maskObject && f.types&m != 0 {
+			if f.types&(typeMask(1)<<bit) != 0 {
 				d.byType[bit] = append(d.byType[bit], i)
 			}
 		}
@@ -79,9 +81,10 @@ func (t *dispatchTable) Compile(ctx jsonschema.CompilerContext, m map[string]any
 		return nil, fmt.Errorf("schemas: no union %v", kw["id"])
 	}
 	d := t.unions[id]
-	d.branches = make([]*jsonschema.Schema, len(d.facts))
+	d.branches, d.paths = make([]*jsonschema.Schema, len(d.facts)), make([]string, len(d.facts))
 	for i := range d.branches {
-		if d.branches[i], err = ctx.Compile(keywordDispatch+"/branches/"+strconv.Itoa(i), true); err != nil {
+		d.paths[i] = keywordDispatch + "/branches/" + strconv.Itoa(i)
+		if d.branches[i], err = ctx.Compile(d.paths[i], true); err != nil {
 			return nil, err
 		}
 	}
@@ -92,6 +95,7 @@ func (t *dispatchTable) Compile(ctx jsonschema.CompilerContext, m map[string]any
 func (d *dispatch) Validate(ctx jsonschema.ValidationContext, v any) error {
 	var first, second []int
 	tag, tagged := "", false
+	all := d.byType[bits.TrailingZeros8(uint8(maskOf(v)))]
 	if o, ok := v.(map[string]any); ok {
 		if d.on != "" {
 			if tag, tagged = o[d.on].(string); tagged {
@@ -100,14 +104,13 @@ func (d *dispatch) Validate(ctx jsonschema.ValidationContext, v any) error {
 		}
 		second = d.untagged
 	} else {
-		for bit, m := 0, maskOf(v); bit < len(d.byType); bit++ {
-			if m == typeMask(1)<<bit {
-				first = d.byType[bit]
-			}
-		}
+		first = all
 	}
 	switch len(first) + len(second) {
 	case 0:
+		if len(all) == 1 {
+			return d.try(ctx, all[0], v)
+		}
 		return d.noBranch(ctx, v, tag, tagged)
 	case 1:
 		// The one branch that may be meant also says best what is wrong.
@@ -155,7 +158,7 @@ func (d *dispatch) Validate(ctx jsonschema.ValidationContext, v any) error {
 }
 
 func (d *dispatch) try(ctx jsonschema.ValidationContext, i int, v any) error {
-	return ctx.Validate(d.branches[i], keywordDispatch+"/branches/"+strconv.Itoa(i), v, "")
+	return ctx.Validate(d.branches[i], d.paths[i], v, "")
 }
 
 // noBranch says why no branch can accept v.
