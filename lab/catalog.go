@@ -66,7 +66,7 @@ var mockModels = []mockModel{
 
 // catalogRecipe changes when mockCatalog would write something else.
 func catalogRecipe() []byte {
-	sum := sha256.Sum256(fmt.Appendf(nil, "2 %s %v", templateModel, mockModels))
+	sum := sha256.Sum256(fmt.Appendf(nil, "3 %s %v", templateModel, mockModels))
 	return sum[:4]
 }
 
@@ -100,6 +100,7 @@ func mockCatalog(real []byte) ([]byte, error) {
 		m["slug"], m["display_name"], m["description"] = mock.Slug, mock.Title, "A scripted model."
 		m["supported_reasoning_levels"], m["default_reasoning_level"] = levels, mock.Efforts[0]
 		m["visibility"], m["priority"], m["upgrade"] = mock.Visibility, i+1, nil
+		m["supports_search_tool"] = false // every tool is offered at once, none has to be searched for
 		m["experimental_supported_tools"] = []string{"request_user_input_async"}
 		m["base_instructions"] = "You are a scripted model."
 		delete(m, "model_messages")

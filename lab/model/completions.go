@@ -38,14 +38,16 @@ func (r *completionsReply) reasoning(_, text string) {
 	r.chunk(obj{"reasoning_content": text}, nil)
 }
 
-func (r *completionsReply) call(id, name, arguments string) {
-	function := obj{"name": name, "arguments": arguments}
+func (r *completionsReply) call(id string, c *ToolCall) {
+	function := obj{"name": c.Name, "arguments": string(c.Arguments)}
 	r.chunk(obj{"tool_calls": []any{obj{"index": len(r.calls), "id": id, "type": "function", "function": function}}}, nil)
 	r.calls = append(r.calls, obj{"id": id, "type": "function", "function": function})
 }
 
 // custom: the protocol has no free text tools, so the text becomes the one argument.
-func (r *completionsReply) custom(id, name, input string) { r.call(id, name, asInput(input)) }
+func (r *completionsReply) custom(id, name, input string) {
+	r.call(id, &ToolCall{Name: name, Arguments: asInput(input)})
+}
 
 // item is taken for a finished tool call.
 func (r *completionsReply) item(raw json.RawMessage) {

@@ -57,15 +57,17 @@ func (r *messagesReply) reasoning(_, text string) {
 		obj{"type": "thinking", "thinking": text, "signature": "scripted"})
 }
 
-func (r *messagesReply) call(id, name, arguments string) {
+func (r *messagesReply) call(id string, c *ToolCall) {
 	r.toolUse = true
-	r.block(obj{"type": "tool_use", "id": id, "name": name, "input": obj{}},
-		[]obj{{"type": "input_json_delta", "partial_json": arguments}},
-		obj{"type": "tool_use", "id": id, "name": name, "input": json.RawMessage(arguments)})
+	r.block(obj{"type": "tool_use", "id": id, "name": c.Name, "input": obj{}},
+		[]obj{{"type": "input_json_delta", "partial_json": string(c.Arguments)}},
+		obj{"type": "tool_use", "id": id, "name": c.Name, "input": c.Arguments})
 }
 
 // custom: the protocol has no free text tools, so the text becomes the one argument.
-func (r *messagesReply) custom(id, name, input string) { r.call(id, name, asInput(input)) }
+func (r *messagesReply) custom(id, name, input string) {
+	r.call(id, &ToolCall{Name: name, Arguments: asInput(input)})
+}
 
 func (r *messagesReply) item(raw json.RawMessage) {
 	r.event("content_block_start", obj{"type": "content_block_start", "index": len(r.blocks), "content_block": raw})
@@ -91,10 +93,10 @@ func (r *messagesReply) end() {
 }
 
 // asInput makes the argument object of a call that carries plain text.
-func asInput(text string) string {
+func asInput(text string) json.RawMessage {
 	encoded, err := json.Marshal(map[string]string{"input": text})
 	if err != nil { // strings always encode
 		panic(err)
 	}
-	return string(encoded)
+	return encoded
 }

@@ -10,7 +10,7 @@ import (
 type reply interface {
 	text(id string, pieces []string)
 	reasoning(id, text string)
-	call(id, name, arguments string)
+	call(id string, c *ToolCall)
 	custom(id, name, input string)
 	item(raw json.RawMessage)
 	fail(f Failure)

@@ -33,7 +33,7 @@ type Request struct {
 	Stream       bool
 	Instructions string   // system and developer text, in order, joined by blank lines
 	LastUser     string   // text of the last message of the user
-	Tools        []string // names of the tools on offer
+	Tools        []string // names of the tools on offer, those of a group as "group.tool"
 	Results      []string // ids of the calls whose results come after the last message of the model
 }
 
@@ -63,13 +63,34 @@ type wireRequest struct {
 	OutputConfig    struct {
 		Effort string `json:"effort"`
 	} `json:"output_config"`
-	Tools []struct {
-		Name     string `json:"name"`
-		Type     string `json:"type"`
-		Function struct {
-			Name string `json:"name"`
-		} `json:"function"`
-	} `json:"tools"`
+	Tools []wireTool `json:"tools"`
+}
+
+type wireTool struct {
+	Name     string `json:"name"`
+	Type     string `json:"type"`
+	Function struct {
+		Name string `json:"name"`
+	} `json:"function"`
+	Tools []wireTool `json:"tools"` // of a namespace
+}
+
+// names appends what the tool is called; the tools of a namespace are "namespace.tool".
+func (t *wireTool) names(to []string, namespace string) []string {
+	name := t.Name
+	if t.Function.Name != "" {
+		name = t.Function.Name
+	}
+	if name == "" {
+		name = t.Type
+	}
+	if t.Type != "namespace" {
+		return append(to, namespace+name)
+	}
+	for i := range t.Tools {
+		to = t.Tools[i].names(to, name+".")
+	}
+	return to
 }
 
 type wireItem struct {
@@ -98,15 +119,8 @@ func (r *Request) describe() {
 			r.Effort = effort
 		}
 	}
-	for _, t := range w.Tools {
-		switch {
-		case t.Function.Name != "":
-			r.Tools = append(r.Tools, t.Function.Name)
-		case t.Name != "":
-			r.Tools = append(r.Tools, t.Name)
-		case t.Type != "":
-			r.Tools = append(r.Tools, t.Type)
-		}
+	for i := range w.Tools {
+		r.Tools = w.Tools[i].names(r.Tools, "")
 	}
 	var instructions []string
 	add := func(text string) {

@@ -67,12 +67,18 @@ func (r *responsesReply) reasoning(id, text string) {
 	r.finished(obj{"type": "reasoning", "id": id, "summary": []any{obj{"type": "summary_text", "text": text}}, "encrypted_content": nil})
 }
 
-func (r *responsesReply) call(id, name, arguments string) {
-	item := obj{"type": "function_call", "id": "fc_" + id, "call_id": id, "name": name, "arguments": "", "status": "in_progress"}
-	r.added(item)
+func (r *responsesReply) call(id string, c *ToolCall) {
+	item := func(arguments, status string) obj {
+		it := obj{"type": "function_call", "id": "fc_" + id, "call_id": id, "name": c.Name, "arguments": arguments, "status": status}
+		if c.Namespace != "" {
+			it["namespace"] = c.Namespace
+		}
+		return it
+	}
+	r.added(item("", "in_progress"))
 	r.event("response.function_call_arguments.delta", obj{"type": "response.function_call_arguments.delta",
-		"item_id": "fc_" + id, "output_index": len(r.items), "delta": arguments})
-	r.finished(obj{"type": "function_call", "id": "fc_" + id, "call_id": id, "name": name, "arguments": arguments, "status": "completed"})
+		"item_id": "fc_" + id, "output_index": len(r.items), "delta": string(c.Arguments)})
+	r.finished(item(string(c.Arguments), "completed"))
 }
 
 func (r *responsesReply) custom(id, name, input string) {

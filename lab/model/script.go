@@ -61,9 +61,11 @@ type Action struct {
 	Hang bool `json:"hang,omitempty"`
 }
 
-// ToolCall is a call of a function; Arguments is a JSON object. An empty ID is replaced by "call_N".
+// ToolCall is a call of a function; Arguments is a JSON object. An empty ID is replaced
+// by "call_N". Namespace is for tools that a harness offers in groups (Responses only).
 type ToolCall struct {
 	ID        string          `json:"id,omitempty"`
+	Namespace string          `json:"namespace,omitempty"`
 	Name      string          `json:"name"`
 	Arguments json.RawMessage `json:"arguments"`
 }

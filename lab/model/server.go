@@ -218,9 +218,14 @@ func (s *Server) take(r *Request) *Step {
 
 // answerUnscripted serves what harnesses ask on their own, so that a script need not mention it.
 func (s *Server) answerUnscripted(ctx context.Context, w http.ResponseWriter, r *Request) {
-	if r.Kind == KindTitle {
+	switch r.Kind {
+	case KindTitle:
 		s.answer(ctx, w, r, &Step{Reply: []Action{Text("Scripted session")}})
 		return
+	case KindReview:
+		s.answer(ctx, w, r, &Step{Reply: []Action{Text(refusal)}})
+		return
+	case KindAgent:
 	}
 	refuse(w, HTTPError{Status: http.StatusBadRequest}, fmt.Sprintf("no step of the script answers this request (%s)", r.Kind))
 }
@@ -272,7 +277,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *Request, 
 		case a.Reasoning != nil:
 			open().reasoning(s.id("rs"), *a.Reasoning)
 		case a.Call != nil:
-			open().call(orElse(a.Call.ID, s.id("call")), a.Call.Name, string(a.Call.Arguments))
+			open().call(orElse(a.Call.ID, s.id("call")), a.Call)
 		case a.Custom != nil:
 			open().custom(orElse(a.Custom.ID, s.id("call")), a.Custom.Name, a.Custom.Input)
 		case a.Item != nil:

@@ -1,0 +1,423 @@
+package scripted
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Config is what a Server runs with. Only Script, Stdin, Stdout and Stderr are needed.
+type Config struct {
+	Script Script
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	// Home keeps threads over restarts; empty keeps them in memory only.
+	Home string
+	Now  func() time.Time
+	// NewID makes the ids of threads, turns and items; nil makes UUIDs of version 7 like the real harness.
+	NewID func() string
+}
+
+// Server is one process of the scripted harness.
+type Server struct {
+	script  Script
+	version string
+	old     bool // behaves like 0.153.4
+	home    string
+	now     func() time.Time
+	newID   func() string
+	stdin   io.Reader
+	out     *wire
+	errMu   sync.Mutex
+	err     io.Writer
+
+	ctx    context.Context
+	cancel context.CancelFunc
+	turns  sync.WaitGroup
+
+	quit     chan struct{} // closed by exit
+	quitOnce sync.Once
+	code     int
+
+	mu        sync.Mutex
+	client    string // name the client gave itself
+	ready     bool   // initialize was answered
+	threads   map[string]*thread
+	pending   map[string]chan inbound // our requests, by id
+	nextID    int
+	overrides map[string]int // how often an override was used, by method and position
+	ignoreEOF bool
+}
+
+// New makes a server that Run runs.
+func New(c Config) *Server {
+	s := &Server{
+		script: c.Script, version: c.Script.Version, home: c.Home, now: c.Now, newID: c.NewID,
+		stdin: c.Stdin, err: c.Stderr, quit: make(chan struct{}),
+		threads: map[string]*thread{}, pending: map[string]chan inbound{}, overrides: map[string]int{},
+	}
+	if s.version == "" {
+		s.version = Version171
+	}
+	s.old = s.version == Version153
+	if s.now == nil {
+		s.now = time.Now
+	}
+	if s.newID == nil {
+		s.newID = func() string {
+			id, err := uuid.NewV7()
+			if err != nil {
+				return uuid.NewString()
+			}
+			return id.String()
+		}
+	}
+	s.out = &wire{w: c.Stdout, now: s.now}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	return s
+}
+
+// Run serves until the input ends or the script ends the process, and returns the exit code.
+func (s *Server) Run() int {
+	defer s.cancel()
+	begin := &run{s: s, ctx: s.ctx, th: &thread{vars: map[string]string{}}, bare: true}
+	_ = begin.steps(s.script.Start) // such steps end in nothing but the end of the process
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		s.read()
+	}()
+	select {
+	case <-s.quit:
+		return s.leave(read)
+	case <-read:
+	}
+	s.mu.Lock()
+	stay := s.ignoreEOF
+	s.mu.Unlock()
+	if stay {
+		<-s.quit
+	}
+	if !s.alive() {
+		return s.leave(read)
+	}
+	s.cancel()
+	s.turns.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.threads {
+		t.file.close()
+	}
+	return 0
+}
+
+// leave returns the code of exit. As a program it goes at once, with the reader and
+// perhaps a writer still waiting on their pipes; inside a test nothing may stay behind.
+func (s *Server) leave(read chan struct{}) int {
+	if _, program := s.stdin.(*os.File); program {
+		return s.code
+	}
+	if c, ok := s.stdin.(io.Closer); ok {
+		_ = c.Close() // lets the reader go
+		<-read
+	}
+	s.turns.Wait()
+	return s.code
+}
+
+// exit ends the process at once, like a crash with that code: nothing more is written.
+func (s *Server) exit(code int) {
+	s.quitOnce.Do(func() {
+		s.code = code
+		s.out.shut.Store(true)
+		close(s.quit)
+		s.cancel()
+	})
+}
+
+func (s *Server) alive() bool {
+	select {
+	case <-s.quit:
+		return false
+	default:
+		return true
+	}
+}
+
+func (s *Server) logf(format string, args ...any) {
+	s.errMu.Lock()
+	defer s.errMu.Unlock()
+	_, _ = fmt.Fprintf(s.err, format+"\n", args...) // nobody to tell
+}
+
+// read takes the client's lines, in order.
+func (s *Server) read() {
+	r := bufio.NewReaderSize(s.stdin, 1<<16)
+	for s.alive() {
+		line, err := r.ReadBytes('\n')
+		if line = bytes.TrimSpace(line); len(line) > 0 && s.alive() {
+			s.take(line)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (s *Server) take(line []byte) {
+	m, err := decodeLine(line)
+	switch {
+	case err != nil:
+		s.logf("ERROR Failed to deserialize JSONRPCMessage: %v", err)
+	case m.Method == nil:
+		s.mu.Lock()
+		waiting := s.pending[string(m.ID)]
+		delete(s.pending, string(m.ID))
+		s.mu.Unlock()
+		if waiting == nil {
+			s.logf("WARN response to no request: %s", m.ID)
+			return
+		}
+		waiting <- m // buffered: one answer each
+	case m.ID == nil:
+		// The only notification is initialized, and nothing waits for it.
+	default:
+		s.serve(m)
+	}
+}
+
+// serve answers a request, by the script's override or as the harness does.
+func (s *Server) serve(m inbound) {
+	if o := s.override(*m.Method); o != nil {
+		s.turns.Add(1)
+		go func() {
+			defer s.turns.Done()
+			if !sleep(s.ctx, time.Duration(o.DelayMS)*time.Millisecond) {
+				return
+			}
+			switch {
+			case o.Exit != nil:
+				s.exit(*o.Exit)
+			case o.Error != nil:
+				s.out.fail(m.ID, o.Error)
+			case o.Result != nil:
+				s.out.result(m.ID, o.Result)
+			case !o.Hang:
+				s.dispatch(m)
+			}
+		}()
+		return
+	}
+	s.dispatch(m)
+}
+
+func (s *Server) override(method string) *Override {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for i, o := range s.script.Methods[method] {
+		key := fmt.Sprintf("%s %d", method, i)
+		if o.Times == 0 || s.overrides[key] < o.Times {
+			s.overrides[key]++
+			return &o
+		}
+	}
+	return nil
+}
+
+type handler func(*Server, json.RawMessage, *params)
+
+// handlers are the methods that are served. The rest of the real ones are refused as unscripted.
+var handlers = map[string]handler{
+	"initialize":             (*Server).initialize,
+	"model/list":             (*Server).modelList,
+	"collaborationMode/list": (*Server).modeList,
+	"account/read":           (*Server).accountRead,
+	"thread/start":           (*Server).threadStart,
+	"thread/resume":          (*Server).threadResume,
+	"thread/read":            (*Server).threadRead,
+	"thread/items/list":      (*Server).itemsList,
+	"thread/turns/list":      (*Server).turnsList,
+	"thread/settings/update": (*Server).settingsUpdate,
+	"thread/name/set":        (*Server).nameSet,
+	"thread/unsubscribe":     (*Server).unsubscribe,
+	"turn/start":             (*Server).turnStart,
+	"turn/steer":             (*Server).turnSteer,
+	"turn/interrupt":         (*Server).turnInterrupt,
+}
+
+func (s *Server) dispatch(m inbound) {
+	h, known := handlers[*m.Method]
+	if !known {
+		names := make([]string, 0, len(handlers))
+		for name := range handlers {
+			names = append(names, name)
+		}
+		s.out.fail(m.ID, unknownVariant(*m.Method, sorted(names)))
+		return
+	}
+	p := readParams(m.Params)
+	s.mu.Lock()
+	ready := s.ready
+	s.mu.Unlock()
+	switch {
+	case p.err != nil:
+		s.out.fail(m.ID, p.err)
+	case !ready && *m.Method != "initialize":
+		s.out.fail(m.ID, refused("Not initialized"))
+	default:
+		h(s, m.ID, p)
+	}
+}
+
+// ask sends a request to the client. The caller waits on the channel, which gets at most one answer.
+func (s *Server) ask(method string, params any) (id int, answer chan inbound) {
+	answer = make(chan inbound, 1)
+	s.mu.Lock()
+	id = s.nextID
+	s.nextID++
+	s.pending[fmt.Sprint(id)] = answer
+	s.mu.Unlock()
+	s.out.request(id, method, params)
+	return id, answer
+}
+
+func (s *Server) forget(id int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.pending, fmt.Sprint(id))
+}
+
+func (s *Server) initialize(id json.RawMessage, p *params) {
+	info := p.object("clientInfo")
+	if info == nil {
+		s.out.fail(id, orError(p.err, p.absent("clientInfo", "struct ClientInfo")))
+		return
+	}
+	name, version := info.need("name"), info.need("version")
+	if info.err != nil {
+		s.out.fail(id, info.err)
+		return
+	}
+	s.mu.Lock()
+	again := s.ready
+	s.ready, s.client = true, name
+	s.mu.Unlock()
+	if again {
+		s.out.fail(id, refused("Already initialized"))
+		return
+	}
+	s.out.result(id, object{
+		"userAgent": fmt.Sprintf("%s/%s (Scripted; none) script (%s; %s)", name, s.version, name, version),
+		"codexHome": s.home, "platformFamily": "unix", "platformOs": "linux",
+	})
+	for _, w := range s.script.ConfigWarnings {
+		s.out.notify("configWarning", object{"summary": w, "details": nil})
+	}
+	s.out.notify("remoteControl/status/changed", object{"status": "disabled", "serverName": "scripted",
+		"installationId": "00000000-0000-4000-8000-000000000000", "environmentId": nil})
+}
+
+func orError(e, fallback *RPCError) *RPCError {
+	if e != nil {
+		return e
+	}
+	return fallback
+}
+
+// Main runs the scripted harness as a program; args are those after the program's name
+// and env is the environment as in os.Environ. It returns the exit code.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
+	lookup := func(name string) string {
+		for i := len(env) - 1; i >= 0; i-- {
+			if value, ok := strings.CutPrefix(env[i], name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}
+	script, version, err := readArgs(args, stdout)
+	switch {
+	case errors.Is(err, errDone):
+		return 0
+	case err != nil:
+		_, _ = fmt.Fprintf(stderr, "scripted harness: %v\n", err)
+		return 2
+	}
+	s, err := find(script, lookup)
+	if err == nil && version != "" {
+		s.Version = version
+		err = s.validate()
+	}
+	if err != nil {
+		_, _ = fmt.Fprintf(stderr, "scripted harness: %v\n", err)
+		return 2
+	}
+	return New(Config{Script: s, Stdin: stdin, Stdout: stdout, Stderr: stderr, Home: lookup("CODEX_HOME")}).Run()
+}
+
+var errDone = errors.New("nothing more to do")
+
+func readArgs(args []string, stdout io.Writer) (script, version string, err error) {
+	for i := 0; i < len(args); i++ {
+		value := func() string {
+			i++
+			if i < len(args) {
+				return args[i]
+			}
+			err = fmt.Errorf("%s needs a value", args[i-1])
+			return ""
+		}
+		switch args[i] {
+		case "app-server":
+		case "--script":
+			script = value()
+		case "--provider-version":
+			version = value()
+		case "-c":
+			value() // configuration of the real harness: nothing here reads it
+		case "--version":
+			_, _ = fmt.Fprintln(stdout, "codex-cli "+Version171+" (scripted)")
+			return "", "", errDone
+		default:
+			return "", "", fmt.Errorf("unknown argument %q; see the package documentation of lab/scripted", args[i])
+		}
+		if err != nil {
+			return "", "", err
+		}
+	}
+	return script, version, nil
+}
+
+// workingDir is where a thread without a cwd works.
+func workingDir() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return string(os.PathSeparator)
+	}
+	return dir
+}
+
+func sleep(ctx context.Context, d time.Duration) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
