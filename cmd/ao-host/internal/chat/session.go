@@ -108,8 +108,11 @@ func (s *Session) Run(ctx context.Context) (Outcome, error) {
 		}
 		select {
 		case a, ok := <-events:
-			if !ok {
-				return Failed, context.Cause(ctx)
+			switch {
+			case !ok && ctx.Err() != nil:
+				return Quit, nil
+			case !ok:
+				return Failed, &host.Error{Code: host.CodeClosed}
 			}
 			if a.err != nil {
 				return Failed, a.err

@@ -458,7 +458,7 @@ func TestTheFirstCtrlCStopsTheTurnAndTheSecondQuits(t *testing.T) {
 		if diff := cmp.Diff([]string{"Stop conversation-1"}, mutations(f)); diff != "" {
 			t.Errorf("calls (-want +got):\n%s\n%s", diff, out)
 		}
-		}
+	}
 }
 
 func TestTheOutcomeFollowsTheLastTurn(t *testing.T) {

@@ -1,0 +1,217 @@
+// Package cli is the command line of ao-host.
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/console"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
+	"github.com/aoagents/ao-host/host"
+)
+
+// App is one invocation: everything it takes from its surroundings.
+type App struct {
+	Args   []string
+	Stdin  io.Reader
+	Stdout io.Writer
+	Stderr io.Writer
+	// Env reads an environment variable.
+	Env func(string) string
+	// Open opens a data folder.
+	Open core.Opener
+	// Signals begins to deliver the person's Ctrl-C and the request to end, until
+	// stop is called. Nil: there are none.
+	Signals func() (interrupt, terminate <-chan struct{}, stop func())
+
+	data    string
+	json    bool
+	verbose bool
+	con     *console.Console
+}
+
+// Run runs the command and returns the exit code.
+func (a *App) Run(ctx context.Context) int {
+	a.con = console.Open(a.Stdin, a.Stdout, a.Env)
+	defer a.con.Close()
+	root := a.root()
+	root.SetArgs(a.Args)
+	root.SetIn(a.Stdin)
+	root.SetOut(a.Stdout)
+	root.SetErr(a.Stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	if err == nil {
+		return ExitDone
+	}
+	if u, ok := err.(*usageError); ok && u.command == "" {
+		u.command = cmd.CommandPath()
+	}
+	return report(a.Stderr, err, a.json)
+}
+
+func (a *App) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:   "ao-host",
+		Short: "Run coding agents with durable intent, queue and questions",
+		Long: `ao-host runs coding agents (harnesses) and owns what must not get lost: the
+mode, permission and model you chose, the queue of your messages, and every
+question and plan of the agent.
+
+` + exitCodes,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          noSuchCommand,
+		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	root.PersistentFlags().StringVar(&a.data, "data", "", "data folder (default $AO_HOST_DATA, else ao-host in\nthe state folder of XDG)")
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "write JSON")
+	root.PersistentFlags().BoolVar(&a.verbose, "verbose", false, "write the host's log to standard error")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return &usageError{text: err.Error(), command: cmd.CommandPath()}
+	})
+	root.AddCommand(a.runCommand(), a.listCommand(), a.showCommand(), a.exportCommand(), a.bindingsCommand(), a.schemasCommand(), a.codesCommand(), a.versionCommand())
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	return root
+}
+
+// group is a command that only has commands below it.
+func group(use, short string, sub ...*cobra.Command) *cobra.Command {
+	c := &cobra.Command{
+		Use: use, Short: short, Args: noSuchCommand,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	c.AddCommand(sub...)
+	return c
+}
+
+func noSuchCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%q is not a command of %s", args[0], cmd.CommandPath())
+	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+		text += "; did you mean " + strings.Join(near, " or ") + "?"
+	}
+	return &usageError{text: strings.TrimSuffix(text, "?"), command: cmd.CommandPath()}
+}
+
+// exactly wants the named arguments.
+func exactly(names ...string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == len(names):
+			return nil
+		case len(names) == 0:
+			return &usageError{text: cmd.CommandPath() + " takes no arguments", command: cmd.CommandPath()}
+		}
+		return &usageError{text: fmt.Sprintf("%s takes %s, and got %d arguments", cmd.CommandPath(), strings.Join(names, " and "), len(args)), command: cmd.CommandPath()}
+	}
+}
+
+// DataDir is the data folder: the flag, $AO_HOST_DATA, or ao-host in the state
+// folder of the XDG base directory specification.
+func (a *App) dataDir() (string, error) {
+	switch {
+	case a.data != "":
+		return a.data, nil
+	case a.Env("AO_HOST_DATA") != "":
+		return a.Env("AO_HOST_DATA"), nil
+	case filepath.IsAbs(a.Env("XDG_STATE_HOME")):
+		return filepath.Join(a.Env("XDG_STATE_HOME"), "ao-host"), nil
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		return "", usagef("there is no home directory to keep the data in; name a folder with --data or AO_HOST_DATA")
+	}
+	return filepath.Join(home, ".local", "state", "ao-host"), nil
+}
+
+// closeTime bounds the orderly end of what still runs.
+const closeTime = 15 * time.Second
+
+// with opens the data folder, does something, and closes it.
+func (a *App) with(ctx context.Context, launch map[string]host.Launch, do func(core.Core) error) (err error) {
+	dir, err := a.dataDir()
+	if err != nil {
+		return err
+	}
+	cfg := host.Config{Dir: dir, Launch: launch, LeaveIdle: true}
+	if a.verbose {
+		cfg.Logger = a.logger()
+	}
+	c, err := a.Open(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+		defer cancel()
+		// What happened first is what the person must know.
+		if cerr := c.Close(ctx); err == nil {
+			err = cerr
+		}
+	}()
+	return do(c)
+}
+
+// find returns the conversation of an id or of the beginning of one.
+func find(ctx context.Context, c core.Core, id string) (host.Conversation, error) {
+	all, err := c.Conversations(ctx)
+	if err != nil {
+		return host.Conversation{}, err
+	}
+	var found []host.Conversation
+	for _, conv := range all {
+		if conv.ID == id {
+			return conv, nil
+		}
+		if strings.HasPrefix(conv.ID, id) {
+			found = append(found, conv)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return host.Conversation{}, usagef("%d conversations begin with %q; write more of the id", len(found), id)
+	}
+	return host.Conversation{}, &host.Error{Code: host.CodeUnknownConversation, Field: "conversation", Detail: fmt.Sprintf("%q was not found.", id)}
+}
+
+// print writes a value as JSON.
+func (a *App) print(v any) error {
+	enc := json.NewEncoder(a.Stdout)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	return enc.Encode(v)
+}
+
+// listed makes an empty list of nothing, so that JSON never says null for a
+// list.
+func listed[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// write writes text.
+func (a *App) write(format string, args ...any) error {
+	_, err := fmt.Fprintf(a.Stdout, format, args...)
+	return err
+}
+
+// lines writes lines.
+func (a *App) lines(lines ...string) error {
+	return a.write("%s\n", strings.Join(slices.DeleteFunc(lines, func(l string) bool { return l == "" }), "\n"))
+}

@@ -1,0 +1,290 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/chat"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/display"
+	"github.com/aoagents/ao-host/host"
+)
+
+type runFlags struct {
+	harness, conversation, retry, dir, title string
+	mode, permission, model, effort          string
+	options, launch, attach                  []string
+}
+
+func (a *App) runCommand() *cobra.Command {
+	var f runFlags
+	cmd := &cobra.Command{
+		Use:   "run (--harness H | --conversation ID) [flags] [PROMPT | -]",
+		Short: "Send a message to an agent and follow it until it is done",
+		Long: `Send a message to an agent and follow it until it is done. The agent's text is
+printed as it comes, a tool call as one line. Questions, permission requests and
+plans are asked on the terminal; without a terminal the run ends with exit code 3
+and says how to answer. Ctrl-C stops the turn, a second Ctrl-C leaves.
+
+With --conversation an earlier conversation goes on. Without a prompt, what waits
+in it is asked, and a held queue goes on. The prompt "-" is read from standard
+input.
+
+A setting that is given is remembered for later turns; an empty value resets it
+to the provider's own default.
+
+` + exitCodes,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 1 {
+				return usagef("the prompt is one argument, and there are %d; put it in quotes", len(args))
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, f, args) },
+	}
+	fl := cmd.Flags()
+	fl.StringVar(&f.harness, "harness", "", "harness to begin a conversation with,\nsee: ao-host bindings list")
+	fl.StringVar(&f.conversation, "conversation", "", "conversation to go on with: its id, or\nthe beginning of it")
+	fl.StringVar(&f.retry, "retry", "", "send this turn of the conversation again")
+	fl.StringVar(&f.dir, "dir", ".", "project folder of a new conversation")
+	fl.StringVar(&f.title, "title", "", "title of a new conversation")
+	fl.StringVar(&f.mode, "mode", "", "working mode, as the harness names it")
+	fl.StringVar(&f.permission, "permission", "", "default, accept-edits, auto or\nbypass-permissions")
+	fl.StringVar(&f.model, "model", "", "model, as the harness names it")
+	fl.StringVar(&f.effort, "effort", "", "reasoning effort of that model")
+	fl.StringArrayVar(&f.options, "option", nil, "another setting of the harness, as ID=VALUE;\ncan be repeated")
+	fl.StringArrayVar(&f.attach, "attach", nil, "image or file to send with the prompt;\ncan be repeated")
+	fl.StringArrayVar(&f.launch, "launch", nil, "command that starts the harness instead of\nthe binding's own; once for each word")
+	_ = cmd.RegisterFlagCompletionFunc("harness", cobra.FixedCompletions(builtInHarnesses(), cobra.ShellCompDirectiveNoFileComp))
+	_ = cmd.RegisterFlagCompletionFunc("permission", cobra.FixedCompletions([]string{
+		string(abi.PermissionDefault), string(abi.PermissionAcceptEdits), string(abi.PermissionAuto), string(abi.PermissionBypass),
+	}, cobra.ShellCompDirectiveNoFileComp))
+	return cmd
+}
+
+// errTerminated is why a run ends when the program was told to.
+var errTerminated = errors.New("told to end")
+
+func (a *App) run(cmd *cobra.Command, f runFlags, args []string) error {
+	patch, err := f.patch(cmd)
+	if err != nil {
+		return err
+	}
+	prompt, err := a.prompt(args)
+	if err != nil {
+		return err
+	}
+	if err := f.check(prompt); err != nil {
+		return err
+	}
+	content, err := f.content(prompt)
+	if err != nil {
+		return err
+	}
+	var launch map[string]host.Launch
+	if len(f.launch) > 0 {
+		launch = map[string]host.Launch{f.harness: {Argv: f.launch}}
+	}
+	ctx, cancel := context.WithCancelCause(cmd.Context())
+	defer cancel(nil)
+	var interrupt <-chan struct{}
+	if a.Signals != nil {
+		in, term, stop := a.Signals()
+		interrupt = in
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			select {
+			case <-term:
+				cancel(errTerminated)
+			case <-ctx.Done():
+			}
+		}()
+		defer func() { cancel(nil); <-done; stop() }()
+	}
+	out := chat.Failed
+	err = a.with(ctx, launch, func(c core.Core) error {
+		var err error
+		out, err = a.converse(ctx, c, f, patch, content, interrupt)
+		return err
+	})
+	switch {
+	case errors.Is(context.Cause(ctx), errTerminated):
+		return status(ExitTerminated)
+	case err != nil:
+		return err
+	case out != chat.Done:
+		return status(exitOf(out))
+	}
+	return nil
+}
+
+// patch reads which settings were given, an empty one being a reset.
+func (f *runFlags) patch(cmd *cobra.Command) (host.SettingsPatch, error) {
+	var p host.SettingsPatch
+	for _, s := range []struct {
+		name string
+		from *string
+		to   **string
+	}{{"mode", &f.mode, &p.Mode}, {"model", &f.model, &p.Model}, {"effort", &f.effort, &p.Effort}} {
+		if cmd.Flags().Changed(s.name) {
+			*s.to = s.from
+		}
+	}
+	if cmd.Flags().Changed("permission") {
+		perm := abi.Permission(f.permission)
+		p.Permission = &perm
+	}
+	for _, o := range f.options {
+		id, value, ok := strings.Cut(o, "=")
+		if !ok || id == "" {
+			return p, usagef("--option %q is not of the form ID=VALUE", o)
+		}
+		if p.Options == nil {
+			p.Options = map[string]string{}
+		}
+		p.Options[id] = value
+	}
+	return p, nil
+}
+
+func (f *runFlags) check(prompt string) error {
+	empty := strings.TrimSpace(prompt) == "" && len(f.attach) == 0
+	switch {
+	case f.harness == "" && f.conversation == "":
+		return usagef("--harness or --conversation is needed")
+	case f.harness != "" && f.conversation != "" && len(f.launch) == 0:
+		return usagef("a conversation keeps its harness; leave --harness out")
+	case len(f.launch) > 0 && f.harness == "":
+		return usagef("--launch needs --harness, to know what it starts")
+	case f.conversation == "" && f.retry != "":
+		return usagef("--retry needs --conversation")
+	case f.conversation == "" && empty:
+		return usagef("a new conversation needs a prompt")
+	case f.retry != "" && !empty:
+		return usagef("--retry sends an earlier message again; leave the prompt out")
+	}
+	return nil
+}
+
+// maxPrompt bounds a prompt read from standard input, in bytes. The host's own
+// bound is below it and gives the better message.
+const maxPrompt = 16 << 20
+
+func (a *App) prompt(args []string) (string, error) {
+	if len(args) == 0 {
+		return "", nil
+	}
+	if args[0] != "-" {
+		return args[0], nil
+	}
+	if a.con.Interactive {
+		return "", usagef("the prompt - is read from standard input, which is a terminal; write the prompt as an argument")
+	}
+	b, err := io.ReadAll(io.LimitReader(a.Stdin, maxPrompt+1))
+	if err != nil {
+		return "", fmt.Errorf("the prompt could not be read: %w", err)
+	}
+	if len(b) > maxPrompt {
+		return "", &host.Error{Code: host.CodeMessageTooLarge}
+	}
+	return string(b), nil
+}
+
+// content makes the message: the prompt, then what is attached.
+func (f *runFlags) content(prompt string) ([]host.Content, error) {
+	var out []host.Content
+	if strings.TrimSpace(prompt) != "" {
+		out = host.Text(prompt)
+	}
+	for _, name := range f.attach {
+		b, err := os.ReadFile(name)
+		if err != nil {
+			return nil, usagef("the attachment could not be read: %v", err)
+		}
+		media := mime.TypeByExtension(filepath.Ext(name))
+		if media == "" {
+			media = http.DetectContentType(b)
+		}
+		media, _, _ = strings.Cut(media, ";")
+		c := host.Content{Type: abi.ContentFile, Media: media, Name: filepath.Base(name), Bytes: b}
+		if strings.HasPrefix(media, "image/") {
+			c.Type = abi.ContentImage
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// begin finds or makes the conversation.
+func (f *runFlags) begin(ctx context.Context, c core.Core, patch host.SettingsPatch) (host.Conversation, error) {
+	if f.conversation == "" {
+		dir, err := filepath.Abs(f.dir)
+		if err != nil {
+			return host.Conversation{}, fmt.Errorf("the project folder has no absolute path: %w", err)
+		}
+		return c.Create(ctx, host.NewConversation{Harness: f.harness, Cwd: dir, Title: f.title, Settings: patch})
+	}
+	conv, err := find(ctx, c, f.conversation)
+	if err != nil || patch.Mode == nil && patch.Permission == nil && patch.Model == nil && patch.Effort == nil && patch.Options == nil {
+		return conv, err
+	}
+	if _, err := c.ConfigureNextTurn(ctx, conv.ID, conv.Revision, patch); err != nil {
+		return host.Conversation{}, err
+	}
+	return c.Conversation(ctx, conv.ID)
+}
+
+// converse begins, sends and follows.
+func (a *App) converse(ctx context.Context, c core.Core, f runFlags, patch host.SettingsPatch, content []host.Content, interrupt <-chan struct{}) (chat.Outcome, error) {
+	conv, err := f.begin(ctx, c, patch)
+	if err != nil {
+		return chat.Failed, err
+	}
+	if !a.json {
+		if err := a.lines("conversation "+conv.ID, "  "+display.Line(conv.Harness)+" in "+display.Exact(conv.Cwd), ""); err != nil {
+			return chat.Failed, err
+		}
+	}
+	switch {
+	case f.retry != "":
+		_, err = c.Retry(ctx, conv.ID, f.retry, "")
+	case len(content) > 0:
+		_, err = c.Send(ctx, conv.ID, host.Message{Content: content})
+	case conv.Queue.Held:
+		_, err = c.ResumeQueue(ctx, conv.ID)
+	}
+	if err != nil {
+		return chat.Failed, err
+	}
+	s := &chat.Session{Core: c, Conversation: conv.ID, After: conv.LastSeq, Console: a.con, JSON: a.json, Interrupt: interrupt}
+	out, err := s.Run(ctx)
+	if err != nil || !a.json {
+		return out, err
+	}
+	return out, json.NewEncoder(a.Stdout).Encode(runResult{
+		Type: "result", Outcome: out.String(), Exit: exitOf(out), Conversation: conv.ID, Turn: s.Last().ID, State: s.Last().State,
+	})
+}
+
+// runResult is the last line of a run's JSON output. Its type is none of the
+// journal's.
+type runResult struct {
+	Type         string         `json:"type"`
+	Outcome      string         `json:"outcome"`
+	Exit         int            `json:"exit"`
+	Conversation string         `json:"conversation"`
+	Turn         string         `json:"turn,omitempty"`
+	State        host.TurnState `json:"state,omitempty"`
+}

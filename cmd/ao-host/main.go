@@ -1,0 +1,67 @@
+// The ao-host command: conversations with coding agents from a terminal, and
+// the tools of a binding's author. See internal/cli.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/cli"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
+	"github.com/aoagents/ao-host/host"
+)
+
+func main() {
+	os.Exit(run())
+}
+
+func run() int {
+	app := &cli.App{
+		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+		Env: os.Getenv, Open: open, Signals: signals,
+	}
+	return app.Run(context.Background())
+}
+
+func open(ctx context.Context, cfg host.Config) (core.Core, error) {
+	h, err := host.Open(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// signals delivers Ctrl-C apart from the signals that ask the program to end.
+// After stop, a signal ends the program at once, as usual: a person who waits
+// for an orderly end can still leave.
+func signals() (interrupt, terminate <-chan struct{}, stop func()) {
+	raw := make(chan os.Signal, 4)
+	ints, terms := make(chan struct{}, 4), make(chan struct{}, 4)
+	done, gone := make(chan struct{}), make(chan struct{})
+	signal.Notify(raw, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
+	go func() {
+		defer close(gone)
+		for {
+			select {
+			case s := <-raw:
+				to := ints
+				if s != os.Interrupt {
+					to = terms
+				}
+				select {
+				case to <- struct{}{}:
+				default:
+				}
+			case <-done:
+				return
+			}
+		}
+	}()
+	return ints, terms, func() {
+		signal.Stop(raw)
+		close(done)
+		<-gone
+	}
+}
