@@ -1,7 +1,7 @@
 package abi
 
 // Effect is one thing a binding asks the host to do or tells it. Exactly one
-// pointer is set. The order within a step is kept.
+// member is set. The order within a step is kept.
 type Effect struct {
 	Call              *Call              `json:"call,omitempty"`
 	Notify            *Notify            `json:"notify,omitempty"`
@@ -33,9 +33,11 @@ type Effect struct {
 // Call sends a request to the child. The result or error comes back as a
 // [Message] with the same token. The host assigns the JSON-RPC id.
 type Call struct {
+	// Token names the call within this generation; the binding chooses it.
 	Token  string `json:"token"`
 	Method string `json:"method"`
-	Params Raw    `json:"params"`
+	// Params must fit the schema of the method.
+	Params Raw `json:"params"`
 	// Delivers is the turn whose content this call carries: once it may have
 	// been written, the turn's delivery is possible (rule 20).
 	Delivers string `json:"delivers,omitempty"`
@@ -56,6 +58,7 @@ type Notify struct {
 // ReplyTo answers a request of the child. Exactly one of Result and Error is
 // set.
 type ReplyTo struct {
+	// Token is that of the request.
 	Token  string     `json:"token"`
 	Result Raw        `json:"result,omitempty"`
 	Error  *CallError `json:"error,omitempty"`
@@ -77,9 +80,13 @@ const (
 
 // Ready says that the session takes submissions.
 type Ready struct {
-	NativeSession   string       `json:"native_session"`
-	Restored        Restored     `json:"restored"`
-	Reason          string       `json:"reason,omitempty"`
+	// NativeSession is the provider's id of the session.
+	NativeSession string   `json:"native_session"`
+	Restored      Restored `json:"restored"`
+	// Reason says why a session was replaced, for a person.
+	Reason string `json:"reason,omitempty"`
+	// ProviderVersion is the version the harness tells of itself; it chooses the
+	// schemas.
 	ProviderVersion string       `json:"provider_version,omitempty"`
 	Catalog         Catalog      `json:"catalog"`
 	Capabilities    Capabilities `json:"capabilities"`
@@ -101,6 +108,7 @@ type DeliveryStatus string
 
 // The delivery statuses.
 const (
+	// DeliveryAccepted: the agent has the content.
 	DeliveryAccepted DeliveryStatus = "accepted"
 	// DeliveryRejected: the provider refused the message; nothing ran.
 	DeliveryRejected DeliveryStatus = "rejected"
@@ -112,17 +120,22 @@ const (
 
 // Delivery settles whether a turn's content reached the agent.
 type Delivery struct {
-	Turn     string         `json:"turn"`
-	Status   DeliveryStatus `json:"status"`
-	Evidence string         `json:"evidence,omitempty"`
-	Code     string         `json:"code,omitempty"`
-	Message  string         `json:"message,omitempty"`
+	// Turn is the turn id of the submission or steering message.
+	Turn   string         `json:"turn"`
+	Status DeliveryStatus `json:"status"`
+	// Evidence says what proves it, for example "turn/start response".
+	Evidence string `json:"evidence,omitempty"`
+	// Code is a stable code of the reason.
+	Code string `json:"code,omitempty"`
+	// Message is the reason for a person.
+	Message string `json:"message,omitempty"`
 }
 
 // TurnStarted says that the agent works on a turn. Turn is empty when the agent
 // began it by itself.
 type TurnStarted struct {
-	Turn          string `json:"turn,omitempty"`
+	Turn string `json:"turn,omitempty"`
+	// NativeTurn is the provider's id of the turn.
 	NativeTurn    string `json:"native_turn,omitempty"`
 	NativeSession string `json:"native_session,omitempty"`
 }
@@ -132,15 +145,20 @@ type Channel string
 
 // The channels.
 const (
-	ChannelText      Channel = "text"
+	// ChannelText: the answer.
+	ChannelText Channel = "text"
+	// ChannelReasoning: what the model thinks aloud.
 	ChannelReasoning Channel = "reasoning"
-	ChannelPlan      Channel = "plan"
-	ChannelOutput    Channel = "output"
+	// ChannelPlan: a plan being written.
+	ChannelPlan Channel = "plan"
+	// ChannelOutput: what a command prints.
+	ChannelOutput Channel = "output"
 )
 
 // Delta is streamed text of an item. At the turn's end the items replace it.
 type Delta struct {
-	Turn    string  `json:"turn,omitempty"`
+	Turn string `json:"turn,omitempty"`
+	// Item is the id of the item it adds to.
 	Item    string  `json:"item"`
 	Channel Channel `json:"channel"`
 	Text    string  `json:"text"`
@@ -154,7 +172,8 @@ const (
 	ItemRunning   ItemStatus = "running"
 	ItemCompleted ItemStatus = "completed"
 	ItemFailed    ItemStatus = "failed"
-	ItemDeclined  ItemStatus = "declined"
+	// ItemDeclined: a person or policy refused it.
+	ItemDeclined ItemStatus = "declined"
 	// ItemIncomplete is given by the host to an item that was still streaming
 	// when its turn ended.
 	ItemIncomplete ItemStatus = "incomplete"
@@ -178,12 +197,15 @@ const (
 // Item is a thing the agent said or did. It replaces an earlier one of the same
 // ID. Child marks what a child agent did.
 type Item struct {
-	Turn   string     `json:"turn,omitempty"`
+	Turn string `json:"turn,omitempty"`
+	// ID is the provider's id, unique within the session.
 	ID     string     `json:"id"`
 	Type   ItemType   `json:"type"`
 	Status ItemStatus `json:"status"`
-	Title  string     `json:"title,omitempty"`
-	Text   string     `json:"text,omitempty"`
+	// Title is one line: a command, a file, the name of a tool.
+	Title string `json:"title,omitempty"`
+	// Text is the whole text of a message, plan or output.
+	Text string `json:"text,omitempty"`
 	// Native is the provider's own type name.
 	Native string `json:"native,omitempty"`
 	// Data is the native item, for unknown kinds and details.
@@ -196,7 +218,8 @@ type Item struct {
 
 // Progress is the agent's checklist, another thing than a proposal.
 type Progress struct {
-	Turn    string         `json:"turn,omitempty"`
+	Turn string `json:"turn,omitempty"`
+	// Note is a remark that goes with the list.
 	Note    string         `json:"note,omitempty"`
 	Entries []ProgressStep `json:"entries"`
 }
@@ -210,9 +233,11 @@ type ProgressStep struct {
 // InteractionClosed says that the provider closed an interaction, or confirms
 // how it ended.
 type InteractionClosed struct {
+	// Key is that of the interaction.
 	Key         string      `json:"key"`
 	Disposition Disposition `json:"disposition"`
-	Evidence    string      `json:"evidence,omitempty"`
+	// Evidence says how it is known.
+	Evidence string `json:"evidence,omitempty"`
 }
 
 // Proposal is a plan offered for review.
@@ -223,7 +248,8 @@ type Proposal struct {
 	NativeSession string `json:"native_session,omitempty"`
 	NativeTurn    string `json:"native_turn,omitempty"`
 	NativeItem    string `json:"native_item,omitempty"`
-	Text          string `json:"text"`
+	// Text is the plan, as Markdown.
+	Text string `json:"text"`
 	// Route: RouteNative when the agent waits for the answer to a review
 	// interaction of the same key, RouteFollowUp when a message continues it.
 	Route Route `json:"route"`
@@ -242,16 +268,20 @@ type TurnStatus string
 
 // The turn statuses.
 const (
-	TurnCompleted   TurnStatus = "completed"
+	// TurnCompleted: the agent finished.
+	TurnCompleted TurnStatus = "completed"
+	// TurnInterrupted: cancelled by a stop.
 	TurnInterrupted TurnStatus = "interrupted"
-	TurnFailed      TurnStatus = "failed"
+	// TurnFailed: an error ended it.
+	TurnFailed TurnStatus = "failed"
 )
 
 // TurnEnded says that the agent no longer works on a turn.
 type TurnEnded struct {
-	Turn       string     `json:"turn,omitempty"`
-	Status     TurnStatus `json:"status"`
-	StopReason string     `json:"stop_reason,omitempty"`
+	Turn   string     `json:"turn,omitempty"`
+	Status TurnStatus `json:"status"`
+	// StopReason is the provider's own word for it.
+	StopReason string `json:"stop_reason,omitempty"`
 	// Code and Message tell a person why it failed. Outage marks a failure of
 	// the provider that the next message would meet too: the queue is held (Q2).
 	Code    string `json:"code,omitempty"`
@@ -262,8 +292,10 @@ type TurnEnded struct {
 // Usage carries two series that must not be mixed (D7): gauges replace the
 // value before, counters are totals of the session that only grow.
 type Usage struct {
-	Turn     string   `json:"turn,omitempty"`
-	Gauges   []Metric `json:"gauges,omitempty"`
+	Turn string `json:"turn,omitempty"`
+	// Gauges replace the value before, for example "context_tokens".
+	Gauges []Metric `json:"gauges,omitempty"`
+	// Counters are totals of the session that only grow.
 	Counters []Metric `json:"counters,omitempty"`
 }
 
@@ -280,19 +312,24 @@ type Commands struct {
 
 // Command is one slash command.
 type Command struct {
+	// Name is the command without the slash.
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`
-	Hint        string `json:"hint,omitempty"`
+	// Hint describes its argument.
+	Hint string `json:"hint,omitempty"`
 }
 
 // SessionInfo is what the harness says about its session.
 type SessionInfo struct {
+	// Title is the name the harness gave the session.
 	Title string `json:"title,omitempty"`
 }
 
 // Warning is shown once to a person.
 type Warning struct {
-	Code    string `json:"code"`
+	// Code is a stable code.
+	Code string `json:"code"`
+	// Message is one or two sentences for a person.
 	Message string `json:"message"`
 }
 
@@ -301,17 +338,25 @@ type Needs string
 
 // The needs.
 const (
-	NeedsNothing  Needs = ""
+	// NeedsNothing: nothing.
+	NeedsNothing Needs = ""
+	// NeedsRelaunch: a new process.
 	NeedsRelaunch Needs = "relaunch"
-	NeedsSignIn   Needs = "sign-in"
-	NeedsChoice   Needs = "choice"
+	// NeedsSignIn: signing in.
+	NeedsSignIn Needs = "sign-in"
+	// NeedsChoice: choosing another value.
+	NeedsChoice Needs = "choice"
 )
 
 // Problem is something that keeps a wish from being in force. A problem with the
 // same code and field replaces the one before; Resolved takes it back.
 type Problem struct {
-	Code     string `json:"code"`
-	Field    string `json:"field,omitempty"`
+	// Code is a stable code.
+	Code string `json:"code"`
+	// Field is the setting it is about: "mode", "permission", "model", "effort",
+	// an option's id or "session".
+	Field string `json:"field,omitempty"`
+	// Message is for a person.
 	Message  string `json:"message,omitempty"`
 	Needs    Needs  `json:"needs,omitempty"`
 	Resolved bool   `json:"resolved,omitempty"`
@@ -319,6 +364,7 @@ type Problem struct {
 
 // Relaunch asks for a new process between turns (rule 7).
 type Relaunch struct {
+	// Reason is for a person.
 	Reason string `json:"reason"`
 }
 
@@ -332,8 +378,10 @@ type History struct {
 
 // TimerSet sets or moves a named timer.
 type TimerSet struct {
-	Name    string `json:"name"`
-	AfterMS int64  `json:"after_ms"`
+	// Name identifies the timer within the generation.
+	Name string `json:"name"`
+	// AfterMS is the delay from the event's time, in milliseconds.
+	AfterMS int64 `json:"after_ms"`
 }
 
 // TimerClear clears a named timer.

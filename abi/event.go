@@ -1,6 +1,7 @@
 package abi
 
-// Event is what the host sends into ao_step. Exactly one pointer is set.
+// Event is what the host sends into ao_step. Exactly one member besides Now is
+// set.
 type Event struct {
 	// Now is the time in Unix milliseconds; it never decreases.
 	Now      int64     `json:"now"`
@@ -18,8 +19,10 @@ type Event struct {
 
 // Open is the first event of a generation: the child runs, nothing was sent.
 type Open struct {
-	Generation int64  `json:"generation"`
-	Cwd        string `json:"cwd"`
+	// Generation numbers the processes of a conversation, from 1.
+	Generation int64 `json:"generation"`
+	// Cwd is the absolute path of the working directory.
+	Cwd string `json:"cwd"`
 	// NativeSession is the session to restore, empty for a new one.
 	NativeSession string `json:"native_session,omitempty"`
 	// Used is set when a submission was ever delivered to that session: if it
@@ -48,6 +51,7 @@ type ClientInfo struct {
 
 // Fact is one named boolean.
 type Fact struct {
+	// Name is that of the manifest.
 	Name string `json:"name"`
 	Set  bool   `json:"set"`
 }
@@ -75,11 +79,13 @@ type Message struct {
 	// ID is, for a request, its JSON-RPC id as the child sent it. A binding uses
 	// it only to recognise a request that the provider names by its id later
 	// ("serverRequest/resolved", "$/cancel_request"); replies go by Token.
-	ID     Raw `json:"id,omitempty"`
+	ID Raw `json:"id,omitempty"`
+	// Params are those of a request or notification.
 	Params Raw `json:"params,omitempty"`
+	// Result is that of MessageResult; it can be null.
 	Result Raw `json:"result,omitempty"`
 	// Error is set for MessageError. A call that timed out or could not be sent
-	// ends with an error too, with Code 0 and the reason in Local.
+	// ends with an error too, whose code is 0 and whose local reason is set.
 	Error *CallError `json:"error,omitempty"`
 	// Replay is set while the session is being restored.
 	Replay bool `json:"replay,omitempty"`
@@ -87,11 +93,15 @@ type Message struct {
 
 // CallError is a JSON-RPC error, or a local reason.
 type CallError struct {
+	// Code is the JSON-RPC error code.
 	Code    int64  `json:"code"`
 	Message string `json:"message,omitempty"`
-	Data    Raw    `json:"data,omitempty"`
+	// Data is what the child sent along.
+	Data Raw `json:"data,omitempty"`
 	// Local is "timeout", "schema" (the outbound frame did not fit its schema
-	// and was not sent), "oversize" or "exited"; empty when the child answered.
+	// and was not sent), "refused" (the manifest does not name the method, or the
+	// turn does not wait for delivery), "oversize" or "exited"; empty when the
+	// child answered.
 	Local string `json:"local,omitempty"`
 }
 
@@ -100,23 +110,32 @@ type Origin string
 
 // The origins.
 const (
-	OriginUser      Origin = "user"
-	OriginRetry     Origin = "retry"
-	OriginAnswer    Origin = "answer"
+	// OriginUser: a person wrote it.
+	OriginUser Origin = "user"
+	// OriginRetry: a deliberate second try of a turn.
+	OriginRetry Origin = "retry"
+	// OriginAnswer: the answer to a follow-up interaction.
+	OriginAnswer Origin = "answer"
+	// OriginImplement: Implement of a proposal.
 	OriginImplement Origin = "implement"
-	OriginFeedback  Origin = "feedback"
-	OriginSteer     Origin = "steer"
+	// OriginFeedback: Request changes of a proposal.
+	OriginFeedback Origin = "feedback"
+	// OriginSteer: a steering message that could not be steered natively.
+	OriginSteer Origin = "steer"
 )
 
 // Submit asks the binding to deliver an accepted submission.
 type Submit struct {
+	// Turn is our turn id; effects about this turn carry it.
 	Turn string `json:"turn"`
 	// ClientID is our client message id: pass it to the provider where it takes
 	// one, as evidence of delivery.
-	ClientID string    `json:"client_id"`
-	Content  []Content `json:"content"`
-	Settings Settings  `json:"settings"`
-	Origin   Origin    `json:"origin"`
+	ClientID string `json:"client_id"`
+	// Content is the message, in order. It can be empty for OriginAnswer.
+	Content []Content `json:"content"`
+	// Settings are those frozen at acceptance, all of them to be in force.
+	Settings Settings `json:"settings"`
+	Origin   Origin   `json:"origin"`
 	// Interaction is the key of the follow-up interaction this answers.
 	Interaction string `json:"interaction,omitempty"`
 	// Proposal is the key of the proposal this continues.
@@ -130,6 +149,7 @@ type Submit struct {
 // Answer is a person's answer to a native-reply interaction. Only the step that
 // handles it (or a [Withdraw]) may reply to the interactive request.
 type Answer struct {
+	// Key is that of the interaction.
 	Key   string `json:"key"`
 	Reply Reply  `json:"reply"`
 }
@@ -139,16 +159,22 @@ type WithdrawReason string
 
 // The reasons.
 const (
-	WithdrawStop        WithdrawReason = "stop"
-	WithdrawSteer       WithdrawReason = "steer"
-	WithdrawExpired     WithdrawReason = "expired"
-	WithdrawClosed      WithdrawReason = "closed"
+	// WithdrawStop: the person stopped the turn.
+	WithdrawStop WithdrawReason = "stop"
+	// WithdrawSteer: a new message replaces the turn.
+	WithdrawSteer WithdrawReason = "steer"
+	// WithdrawExpired: the turn ended.
+	WithdrawExpired WithdrawReason = "expired"
+	// WithdrawClosed: the session is closed.
+	WithdrawClosed WithdrawReason = "closed"
+	// WithdrawUnsolicited: it came while no turn of ours ran.
 	WithdrawUnsolicited WithdrawReason = "unsolicited"
 )
 
 // Withdraw takes back what the agent asked; the binding replies in the way that
 // the harness understands as "cancelled" (rule 14).
 type Withdraw struct {
+	// Key is that of the interaction.
 	Key    string         `json:"key"`
 	Reason WithdrawReason `json:"reason"`
 }
@@ -156,15 +182,18 @@ type Withdraw struct {
 // Steer sends a message into the running turn, for SteeringNative.
 type Steer struct {
 	// Turn is the running turn; Steer the turn id of the steering message.
-	Turn     string    `json:"turn"`
-	Steer    string    `json:"steer"`
-	ClientID string    `json:"client_id"`
+	Turn  string `json:"turn"`
+	Steer string `json:"steer"`
+	// ClientID is our client message id.
+	ClientID string `json:"client_id"`
+	// Content is the message, in order.
 	Content  []Content `json:"content"`
 	Settings Settings  `json:"settings"`
 }
 
 // Stop asks to cancel the running turn. Open interactions were withdrawn before.
 type Stop struct {
+	// Turn is the running turn, empty for one the agent began by itself.
 	Turn string `json:"turn,omitempty"`
 }
 
@@ -175,7 +204,9 @@ type Timer struct {
 
 // Exited is the last event of a generation: the process was seen to exit.
 type Exited struct {
-	Code   int64  `json:"code"`
+	// Code is the exit code, -1 after a signal.
+	Code int64 `json:"code"`
+	// Signal is the name of the signal that ended it.
 	Signal string `json:"signal,omitempty"`
 }
 

@@ -5,21 +5,26 @@ package abi
 type Manifest struct {
 	// Harness is the id, [a-z][a-z0-9-]{0,31}.
 	Harness string `json:"harness"`
-	Title   string `json:"title"`
+	// Title is the name of the harness for a person.
+	Title string `json:"title"`
 	// BindingVersion is the semantic version of the binding.
 	BindingVersion string   `json:"binding_version"`
 	ABI            ABIRange `json:"abi"`
 	// StateVersion numbers the format of ao_save.
-	StateVersion int64           `json:"state_version"`
-	Launch       Launch          `json:"launch"`
-	Framing      Framing         `json:"framing"`
-	Provider     Provider        `json:"provider"`
-	Capabilities Capabilities    `json:"capabilities"`
-	Vocabulary   Vocabulary      `json:"vocabulary"`
-	Calls        []string        `json:"calls"`
-	Notifies     []string        `json:"notifies,omitempty"`
-	Requests     []RequestMethod `json:"requests,omitempty"`
-	Limits       Limits          `json:"limits"`
+	StateVersion int64        `json:"state_version"`
+	Launch       Launch       `json:"launch"`
+	Framing      Framing      `json:"framing"`
+	Provider     Provider     `json:"provider"`
+	Capabilities Capabilities `json:"capabilities"`
+	Vocabulary   Vocabulary   `json:"vocabulary"`
+	// Calls are the methods it may call.
+	Calls []string `json:"calls"`
+	// Notifies are the notifications it may send.
+	Notifies []string `json:"notifies,omitempty"`
+	// Requests are the requests of the child that it answers; others are refused
+	// by the host.
+	Requests []RequestMethod `json:"requests,omitempty"`
+	Limits   Limits          `json:"limits"`
 }
 
 // ABIRange is the inclusive range of ABI versions a module works with.
@@ -68,8 +73,10 @@ type EnvValue struct {
 
 // EnvFact names a fact and the variable it is about.
 type EnvFact struct {
+	// Name is what the binding sees in its open event, [a-z][a-z0-9_]*.
 	Name string `json:"name"`
-	Env  string `json:"env"`
+	// Env is the variable.
+	Env string `json:"env"`
 }
 
 // Framing describes the lines on the pipe.
@@ -90,9 +97,11 @@ type Provider struct {
 
 // Vocabulary is the semantic vocabulary a binding maps, shown at install.
 type Vocabulary struct {
+	// Permissions are those it can put in force in some way.
 	Permissions  []Permission      `json:"permissions"`
 	Interactions []InteractionType `json:"interactions,omitempty"`
-	Proposals    bool              `json:"proposals,omitempty"`
+	// Proposals: plans are offered for review.
+	Proposals bool `json:"proposals,omitempty"`
 }
 
 // RequestMethod is an inbound request. Interactive ones are answered only by a
@@ -105,10 +114,12 @@ type RequestMethod struct {
 // Limits are what a module asks for; zero means the host's default, and no more
 // than the host's maximum is granted.
 type Limits struct {
+	// MemoryBytes bounds the linear memory.
 	MemoryBytes int64 `json:"memory_bytes,omitempty"`
 	// FuelPerStep and FuelPerByte bound the work of one step: FuelPerStep +
 	// FuelPerByte × input bytes, in loop iterations and calls.
 	FuelPerStep int64 `json:"fuel_per_step,omitempty"`
 	FuelPerByte int64 `json:"fuel_per_byte,omitempty"`
+	// OutputBytes bounds the output of a step and the saved state.
 	OutputBytes int64 `json:"output_bytes,omitempty"`
 }

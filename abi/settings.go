@@ -44,9 +44,12 @@ type Meaning string
 // The meanings. A mode with MeaningNone stays usable, the host just draws no
 // conclusion from it.
 const (
-	MeaningPlanning  Meaning = "planning"
+	// MeaningPlanning: the agent plans and changes nothing.
+	MeaningPlanning Meaning = "planning"
+	// MeaningExecution: the agent does the work.
 	MeaningExecution Meaning = "execution"
-	MeaningNone      Meaning = ""
+	// MeaningNone: not confirmed.
+	MeaningNone Meaning = ""
 )
 
 // Enforcer names who holds the agent to a mode (rule 25).
@@ -54,9 +57,12 @@ type Enforcer string
 
 // The enforcers.
 const (
+	// EnforcedByHarness: the harness itself refuses what the mode forbids.
 	EnforcedByHarness Enforcer = "harness"
-	EnforcedByHost    Enforcer = "host"
-	EnforcedByNobody  Enforcer = "nobody"
+	// EnforcedByHost: the host declines requests that the mode forbids.
+	EnforcedByHost Enforcer = "host"
+	// EnforcedByNobody: the agent is only told.
+	EnforcedByNobody Enforcer = "nobody"
 )
 
 // Support says how a permission can be put in force.
@@ -79,8 +85,11 @@ type Applies string
 
 // The moments.
 const (
-	AppliesLive     Applies = "live"
+	// AppliesLive: at once, in the running turn too.
+	AppliesLive Applies = "live"
+	// AppliesNextTurn: with the next turn.
 	AppliesNextTurn Applies = "next-turn"
+	// AppliesRelaunch: with the next process.
 	AppliesRelaunch Applies = "relaunch"
 )
 
@@ -126,37 +135,49 @@ type PermissionChoice struct {
 
 // ModelChoice is a model.
 type ModelChoice struct {
-	ID            string   `json:"id"`
-	Name          string   `json:"name,omitempty"`
-	Description   string   `json:"description,omitempty"`
-	Efforts       []Choice `json:"efforts,omitempty"`
-	DefaultEffort string   `json:"default_effort,omitempty"`
-	Images        bool     `json:"images,omitempty"`
-	Default       bool     `json:"default,omitempty"`
+	ID          string `json:"id"`
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Efforts are those of this model.
+	Efforts []Choice `json:"efforts,omitempty"`
+	// DefaultEffort is the effort used when none is chosen.
+	DefaultEffort string `json:"default_effort,omitempty"`
+	// Images: the model takes images.
+	Images bool `json:"images,omitempty"`
+	// Default: the model used when none is chosen.
+	Default bool `json:"default,omitempty"`
 	// Hidden models are accepted when named but not listed to a person.
 	Hidden bool `json:"hidden,omitempty"`
 }
 
 // OptionChoice is any other native setting.
 type OptionChoice struct {
-	ID          string   `json:"id"`
-	Name        string   `json:"name,omitempty"`
-	Description string   `json:"description,omitempty"`
-	Category    string   `json:"category,omitempty"`
-	Boolean     bool     `json:"boolean,omitempty"`
-	Values      []Choice `json:"values,omitempty"`
-	Current     string   `json:"current,omitempty"`
-	Applies     Applies  `json:"applies,omitempty"`
+	ID          string `json:"id"`
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	// Category is for presentation only.
+	Category string `json:"category,omitempty"`
+	// Boolean: the values are "true" and "false", Values is empty.
+	Boolean bool     `json:"boolean,omitempty"`
+	Values  []Choice `json:"values,omitempty"`
+	// Current is the value in force.
+	Current string  `json:"current,omitempty"`
+	Applies Applies `json:"applies,omitempty"`
 }
 
 // Capabilities is what the live session advertises.
 type Capabilities struct {
-	Resume         bool     `json:"resume,omitempty"`
-	Fork           bool     `json:"fork,omitempty"`
-	Images         bool     `json:"images,omitempty"`
-	AsyncQuestions bool     `json:"async_questions,omitempty"`
-	ContextUsage   bool     `json:"context_usage,omitempty"`
-	Steering       Steering `json:"steering,omitempty"`
+	// Resume: an earlier session can be restored.
+	Resume bool `json:"resume,omitempty"`
+	// Fork: a session can be branched.
+	Fork bool `json:"fork,omitempty"`
+	// Images: image content is taken.
+	Images bool `json:"images,omitempty"`
+	// AsyncQuestions: it can ask without waiting for the answer.
+	AsyncQuestions bool `json:"async_questions,omitempty"`
+	// ContextUsage: it tells how much of the context is used.
+	ContextUsage bool     `json:"context_usage,omitempty"`
+	Steering     Steering `json:"steering,omitempty"`
 	// ProvesDelivery: the harness returns our client message ids in its history.
 	ProvesDelivery bool `json:"proves_delivery,omitempty"`
 }
@@ -166,7 +187,10 @@ type Steering string
 
 // The ways of steering.
 const (
-	SteeringNative          Steering = "native"
+	// SteeringNative: the harness takes a message into the running turn.
+	SteeringNative Steering = "native"
+	// SteeringCancelAndPrompt: the host cancels the turn and sends the message.
 	SteeringCancelAndPrompt Steering = "cancel-and-prompt"
-	SteeringNone            Steering = "none"
+	// SteeringNone: the message waits for the end of the turn.
+	SteeringNone Steering = "none"
 )

@@ -18,6 +18,8 @@ import (
 
 // Model is what package abi declares.
 type Model struct {
+	// Version is the constant of that name.
+	Version string
 	Structs []*Struct
 	Enums   []*Enum
 }
@@ -190,13 +192,16 @@ func (m *Model) constants(f *ast.File) error {
 			s := s.(*ast.ValueSpec)
 			id, ok := s.Type.(*ast.Ident)
 			if !ok {
+				if lit, ok := firstValue(s).(*ast.BasicLit); ok && s.Names[0].Name == "Version" {
+					m.Version = strings.Trim(lit.Value, `"`)
+				}
 				continue
 			}
 			e := m.Enum(id.Name)
 			if e == nil {
 				continue
 			}
-			lit, ok := s.Values[0].(*ast.BasicLit)
+			lit, ok := firstValue(s).(*ast.BasicLit)
 			if !ok || lit.Kind != token.STRING || len(s.Names) != 1 {
 				return fmt.Errorf("constant %s: want one name and one string literal", s.Names[0].Name)
 			}
@@ -208,6 +213,14 @@ func (m *Model) constants(f *ast.File) error {
 		}
 	}
 	return nil
+}
+
+// firstValue is nil for a constant that repeats the expression before it.
+func firstValue(s *ast.ValueSpec) ast.Expr {
+	if len(s.Values) == 0 {
+		return nil
+	}
+	return s.Values[0]
 }
 
 func (m *Model) addStruct(spec *ast.TypeSpec, st *ast.StructType) error {

@@ -23,6 +23,14 @@ func All(dir fs.FS) ([]File, error) {
 	}{
 		{"codec_gen.go", codec},
 		{"guest/effects_gen.go", guestEffects},
+		{"abi.schema.json", schema},
+		{"ABI.md", func(m *Model) ([]byte, error) {
+			doc, err := fs.ReadFile(dir, "ABI.md")
+			if err != nil {
+				return nil, err
+			}
+			return tables(m, doc)
+		}},
 	} {
 		data, err := r.render(m)
 		if err != nil {
