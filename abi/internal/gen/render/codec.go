@@ -27,9 +27,7 @@ func codec(m *Model) ([]byte, error) {
 		decodeMethod(&b, s)
 	}
 	for _, name := range []string{"Event", "Effect"} {
-		if err := kinds(&b, m.Struct(name)); err != nil {
-			return nil, err
-		}
+		kinds(&b, m.Struct(name))
 	}
 	for _, e := range m.Enums {
 		enumMethods(&b, e)
@@ -39,10 +37,7 @@ func codec(m *Model) ([]byte, error) {
 
 // kinds writes Kind and kinds of a struct whose pointer members exclude each
 // other.
-func kinds(b *bytes.Buffer, s *Struct) error {
-	if s == nil {
-		return fmt.Errorf("package abi declares no type Event or Effect")
-	}
+func kinds(b *bytes.Buffer, s *Struct) {
 	fmt.Fprintf(b, "\n// Kind is the name of the member that is set, empty when there is none.\nfunc (x *%s) Kind() string {\nswitch {\n", s.Name)
 	for _, f := range s.Fields {
 		if f.Type.Pointer {
@@ -57,7 +52,6 @@ func kinds(b *bytes.Buffer, s *Struct) error {
 		}
 	}
 	b.WriteString("return n\n}\n")
-	return nil
 }
 
 func gofmt(src []byte) ([]byte, error) {
@@ -262,14 +256,10 @@ func enumMethods(b *bytes.Buffer, e *Enum) {
 }
 
 func guestEffects(m *Model) ([]byte, error) {
-	eff := m.Struct("Effect")
-	if eff == nil {
-		return nil, fmt.Errorf("package abi declares no type Effect")
-	}
 	var b bytes.Buffer
 	b.WriteString(header)
 	b.WriteString("package guest\n\nimport \"github.com/aoagents/ao-host/abi\"\n")
-	for _, f := range eff.Fields {
+	for _, f := range m.Struct("Effect").Fields {
 		doc := firstSentence(m.Struct(f.Type.Name).Doc)
 		fmt.Fprintf(&b, "\n// %s appends the effect %q: %s\nfunc (e *Effects) %s(x *abi.%s) {\n", f.Name, f.JSON, doc, f.Name, f.Type.Name)
 		fmt.Fprintf(&b, "e.buf = append(e.separate(), %s...)\ne.buf = append(x.AppendJSON(e.buf), '}')\n}\n", quote(`{"`+f.JSON+`":`))

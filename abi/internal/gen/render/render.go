@@ -1,6 +1,9 @@
 package render
 
-import "io/fs"
+import (
+	"fmt"
+	"io/fs"
+)
 
 // File is one derived file.
 type File struct {
@@ -15,6 +18,11 @@ func All(dir fs.FS) ([]File, error) {
 	m, err := Load(dir)
 	if err != nil {
 		return nil, err
+	}
+	for _, name := range []string{"Event", "Effect", "Manifest"} {
+		if m.Struct(name) == nil {
+			return nil, fmt.Errorf("package abi declares no wire type %s", name)
+		}
 	}
 	var files []File
 	for _, r := range []struct {

@@ -49,11 +49,7 @@ func (m *Model) words(s *Struct, doc string) string {
 // its own for one that is only part of others.
 func (m *Model) kindName(name string) string {
 	for _, top := range []string{"Event", "Effect"} {
-		s := m.Struct(top)
-		if s == nil {
-			continue
-		}
-		for _, f := range s.Fields {
+		for _, f := range m.Struct(top).Fields {
 			if f.Type.Name == name && f.Type.Pointer {
 				return "`" + f.JSON + "`"
 			}
