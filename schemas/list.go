@@ -49,7 +49,8 @@ func Read(tree fs.FS, provider, version string) (Bundle, error) {
 	var parts [2][]byte
 	for i, name := range []string{BundleFile, ProvenanceFile} {
 		text, err := fs.ReadFile(tree, path.Join(provider, version, name))
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) {
+		// A name with dots or slashes would lead to another folder.
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrInvalid) || !validVersion(version) || strings.ContainsAny(provider, "./") {
 			return Bundle{}, failf(CodeBundleInvalid, err, "there are no schemas of %q version %q; list the versions there are, or generate it", provider, version)
 		}
 		if err != nil {
