@@ -171,10 +171,10 @@ func loader(file string) string {
 
 // launchError explains why the system did not start a program that passed all
 // checks.
-func launchError(program, dir, real string, err error) error {
+func launchError(program, dir, recorded string, err error) error {
 	if dir != "" {
 		// The directory may have gone since it was checked.
-		if dirErr := checkDir(dir, real); dirErr != nil {
+		if dirErr := checkDir(dir, recorded); dirErr != nil {
 			return dirErr
 		}
 	}

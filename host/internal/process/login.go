@@ -59,20 +59,30 @@ var (
 	errNoPath   = errors.New("the shell printed no usable environment")
 )
 
-// parseLoginEnv finds the environment between two lines that are the marker.
-// What the shell's start files print around it does not matter. Variables that
-// belong to that shell alone are left out.
-func parseLoginEnv(out []byte, marker string) ([]string, error) {
-	_, rest, ok := bytes.Cut(out, []byte(marker+"\n"))
+// markers enclose the environment in what a shell prints. They differ, because a
+// shell may export its last argument as the variable _, the first marker.
+type markers struct{ begin, end string }
+
+// parseLoginEnv finds the environment between the markers. What the shell's start
+// files print around them does not matter. Variables that belong to that shell
+// alone are left out.
+func parseLoginEnv(out []byte, m markers) ([]string, error) {
+	_, rest, ok := bytes.Cut(out, []byte(m.begin+"\n"))
 	if !ok {
 		return nil, errNoMarker
 	}
-	block, _, ok := bytes.Cut(rest, []byte(marker))
+	block, _, ok := bytes.Cut(rest, []byte(m.end+"\n"))
 	if !ok {
 		return nil, errNoMarker
+	}
+	// An env that does not know -0 ends its entries otherwise, and they cannot be
+	// told from the lines of a value.
+	entries, ok := strings.CutSuffix(string(block), "\x00")
+	if !ok {
+		return nil, errNoPath
 	}
 	var env []string
-	for _, kv := range strings.Split(string(block), "\x00") {
+	for _, kv := range strings.Split(entries, "\x00") {
 		name, _, ok := strings.Cut(kv, "=")
 		if !ok || name == "" {
 			continue

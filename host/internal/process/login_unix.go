@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 )
 
@@ -41,6 +42,9 @@ func LoginEnv(ctx context.Context, shell string, timeout time.Duration) ([]strin
 	if timeout <= 0 {
 		timeout = DefaultLoginTimeout
 	}
+	if ctx.Err() != nil {
+		return ownEnv(), loginError(ctx.Err())
+	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 	env, err := askShell(ctx, shell)
@@ -56,8 +60,8 @@ func LoginEnv(ctx context.Context, shell string, timeout time.Duration) ([]strin
 }
 
 func askShell(ctx context.Context, shell string) ([]string, error) {
-	marker := "--" + rand.Text() + "--"
-	argv, err := loginCommand(shell, marker)
+	m := markers{begin: "--" + rand.Text() + "--", end: "--" + rand.Text() + "--"}
+	argv, err := loginCommand(shell, m)
 	if err != nil {
 		return nil, err
 	}
@@ -73,38 +77,42 @@ func askShell(ctx context.Context, shell string) ([]string, error) {
 		return nil, err
 	}
 	_ = p.stdin.Close()
-	out, err := readUntil(ctx, p, []byte(marker))
-	if err == nil {
-		// A shell that is done ends by itself.
-		wait := time.NewTimer(shellExit)
-		defer wait.Stop()
-		select {
-		case <-p.done:
-		case <-wait.C:
-		case <-ctx.Done():
-		}
+	out, err := readUntil(ctx, p, []byte(m.end+"\n"))
+	// A shell that is done ends by itself.
+	wait := time.NewTimer(shellExit)
+	defer wait.Stop()
+	select {
+	case <-p.done:
+	case <-wait.C:
+	case <-ctx.Done():
 	}
 	_ = p.stdout.Close()
 	// Interactive shells ignore SIGTERM, so there is no use in waiting. If
 	// something even survives SIGKILL the environment is still good.
 	_ = p.End(context.WithoutCancel(ctx), 0)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		var env []string
+		if env, err = parseLoginEnv(out, m); err == nil {
+			return env, nil
+		}
 	}
-	return parseLoginEnv(out, marker)
+	if said := strings.TrimSpace(p.Stderr()); said != "" {
+		err = fmt.Errorf("%w; it said: %.300q", err, said)
+	}
+	return nil, err
 }
 
 // loginCommand makes the command line. Interactive, because many users set PATH
 // in files only an interactive shell reads. echo and a path to env mean the same
 // in every shell that is common as a login shell.
-func loginCommand(shell, marker string) ([]string, error) {
+func loginCommand(shell string, m markers) ([]string, error) {
 	env := "/usr/bin/env"
 	if !executable(env) {
 		if env = "/bin/env"; !executable(env) {
 			return nil, errors.New("there is no env program in /usr/bin or /bin")
 		}
 	}
-	command := "echo " + marker + "; " + env + " -0; echo " + marker
+	command := "echo " + m.begin + "; " + env + " -0; echo " + m.end
 	switch filepath.Base(shell) {
 	case "csh", "tcsh":
 		// These take -l only as the single argument.
@@ -113,9 +121,9 @@ func loginCommand(shell, marker string) ([]string, error) {
 	return []string{shell, "-i", "-l", "-c", command}, nil
 }
 
-// readUntil reads until the marker came twice. It does not wait for the end of
+// readUntil reads until the end marker came. It does not wait for the end of
 // output, which something started in the background may hold open.
-func readUntil(ctx context.Context, p *Process, marker []byte) ([]byte, error) {
+func readUntil(ctx context.Context, p *Process, end []byte) ([]byte, error) {
 	stop := context.AfterFunc(ctx, func() { _ = p.stdout.SetReadDeadline(time.Unix(1, 0)) })
 	defer stop()
 	var out []byte
@@ -124,12 +132,12 @@ func readUntil(ctx context.Context, p *Process, marker []byte) ([]byte, error) {
 		n, err := p.stdout.Read(buf)
 		out = append(out, buf[:n]...)
 		switch {
-		case bytes.Count(out, marker) >= 2:
+		case bytes.Contains(out[max(0, len(out)-n-len(end)):], end):
 			return out, nil
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
 		case err != nil:
-			return nil, fmt.Errorf("%w; it said: %.300q", errNoMarker, p.Stderr())
+			return nil, errNoMarker
 		case len(out) > maxLoginOutput:
 			return nil, fmt.Errorf("it printed more than %d bytes", maxLoginOutput)
 		}

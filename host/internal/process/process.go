@@ -36,7 +36,8 @@ type Spec struct {
 	// resolves to something else now, because a folder became a symbolic link, the
 	// start is refused. Empty: not checked.
 	RealDir string
-	// Env is the whole environment, KEY=VALUE, see [Environment]. PWD is set to Dir.
+	// Env is the whole environment, KEY=VALUE, see [Environment]. Of several entries
+	// for a variable the last counts. PWD is set to Dir.
 	Env []string
 	// StderrLimit is how many bytes of the end of stderr are kept; default
 	// [DefaultStderrLimit].
@@ -91,8 +92,7 @@ func errorf(code string, cause error, format string, args ...any) *Error {
 	return &Error{Code: code, Message: fmt.Sprintf(format, args...), Err: cause}
 }
 
-// lookupEnv returns the value of a variable; the last entry counts, as it does
-// for the child.
+// lookupEnv returns the value of a variable; the last entry counts.
 func lookupEnv(env []string, name string) (string, bool) {
 	for i := len(env) - 1; i >= 0; i-- {
 		if v, ok := strings.CutPrefix(env[i], name+"="); ok {
@@ -102,13 +102,19 @@ func lookupEnv(env []string, name string) (string, bool) {
 	return "", false
 }
 
-// setEnv returns env with exactly one entry for the variable.
-func setEnv(env []string, name, value string) []string {
-	out := make([]string, 0, len(env)+1)
+// lastOnly keeps the last entry of every variable: of two entries some programs
+// read the first and some the last.
+func lastOnly(env []string) []string {
+	at := make(map[string]int, len(env))
+	out := make([]string, 0, len(env))
 	for _, kv := range env {
-		if !strings.HasPrefix(kv, name+"=") {
-			out = append(out, kv)
+		name, _, _ := strings.Cut(kv, "=")
+		if i, ok := at[name]; ok {
+			out[i] = kv
+			continue
 		}
+		at[name] = len(out)
+		out = append(out, kv)
 	}
-	return append(out, name+"="+value)
+	return out
 }

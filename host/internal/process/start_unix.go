@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -58,13 +59,15 @@ func Start(spec Spec) (*Process, error) {
 			return nil, errorf(CodeLaunchFailed, nil, "An argument, a variable or the working directory holds a zero byte: %q.", s)
 		}
 	}
-	env := spec.Env
+	env := slices.Clone(spec.Env)
 	if spec.Dir != "" {
 		if err := checkDir(spec.Dir, spec.RealDir); err != nil {
 			return nil, err
 		}
-		env = setEnv(env, "PWD", spec.Dir)
+		env = append(env, "PWD="+spec.Dir)
 	}
+	// Never nil: that would mean the host's own environment.
+	env = lastOnly(env)
 	program, err := findCommand(spec.Argv[0], spec.Dir, env)
 	if err != nil {
 		return nil, err
@@ -85,10 +88,6 @@ func launch(program string, spec Spec, env []string) (*Process, error) {
 		}
 	}
 	attr := &os.ProcAttr{Dir: spec.Dir, Env: env, Files: files.child[:], Sys: &syscall.SysProcAttr{Setsid: true}}
-	if attr.Env == nil {
-		// A nil environment would mean the host's own.
-		attr.Env = []string{}
-	}
 	started, err := os.StartProcess(program, spec.Argv, attr)
 	for i := 0; i < busyRetries && errors.Is(err, syscall.ETXTBSY); i++ {
 		time.Sleep(busyDelay)
@@ -237,6 +236,10 @@ func (p *Process) Stderr() string { return p.tail.String() }
 // descends from it, SIGKILL after grace, and returns nil when the exit was seen
 // and nothing is left. It is nil at once when called again.
 //
+// Descendants that made a session of their own are found only through their
+// parents. So call End while the child runs, and leave the closing of stdin to it.
+// A process that detached itself completely, as a daemon does, is not touched.
+//
 // When ctx ends, SIGKILL is sent at once. The error is an [*Error] with the code
 // exit_unproven: something survived SIGKILL, or belongs to another user. End may
 // then be called again.
@@ -245,6 +248,11 @@ func (p *Process) End(ctx context.Context, grace time.Duration) error {
 	defer func() { <-p.ending }()
 	if p.ended {
 		return nil
+	}
+	// Whoever descends from the child is looked up while the child still runs: one
+	// that ends with its stdin would take the trace of them along.
+	if _, err := p.family.members(); err != nil {
+		return tableError(err)
 	}
 	_ = p.stdin.Close()
 	if err := p.family.end(ctx, grace, p.signalGroup); err != nil {

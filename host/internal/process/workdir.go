@@ -14,14 +14,14 @@ func RealDir(dir string) (string, error) {
 	if err := checkDir(dir, ""); err != nil {
 		return "", err
 	}
-	real, err := filepath.EvalSymlinks(dir)
+	resolved, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return "", errorf(CodeLaunchFailed, err, "The working directory %q cannot be resolved: %v.", dir, err)
 	}
-	return real, nil
+	return resolved, nil
 }
 
-func checkDir(dir, real string) error {
+func checkDir(dir, recorded string) error {
 	if !filepath.IsAbs(dir) {
 		return errorf(CodeLaunchFailed, nil, "The working directory %q is not an absolute path. Give the whole path.", dir)
 	}
@@ -39,15 +39,15 @@ func checkDir(dir, real string) error {
 	case !info.IsDir():
 		return errorf(CodeDirNotADirectory, nil, "The working directory %q is not a directory. Restore it or relocate the conversation.", dir)
 	}
-	if real == "" {
+	if recorded == "" {
 		return nil
 	}
 	now, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return errorf(CodeLaunchFailed, err, "The working directory %q cannot be resolved: %v.", dir, err)
 	}
-	if now != real {
-		return errorf(CodeDirChanged, nil, "The working directory %q now leads to %q; the conversation was started in %q. Restore it or relocate the conversation.", dir, now, real)
+	if now != recorded {
+		return errorf(CodeDirChanged, nil, "The working directory %q now leads to %q; the conversation was started in %q. Restore it or relocate the conversation.", dir, now, recorded)
 	}
 	return nil
 }
