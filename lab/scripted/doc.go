@@ -61,7 +61,7 @@
 //	"ask": {"id", "questions": [{"id", "header", "question", "options": [{"label", "description"}],
 //	        "other", "secret"}], "blocking", "resolve_after_ms"}
 //	"ask_async": {"id", "questions": [{"title", "options": ["…"]}]}
-//	"run": {"id", "command", "reason", "approve", "output", "exit_code", "shell", "deny_review"}
+//	"run": {"id", "command", "reason", "approve", "output", "exit_code", "takes_ms", "late_ms", "shell", "deny_review"}
 //	"write_file": {"id", "path", "text", "approve", "reason", "deny_review"}   really writes, inside the working directory
 //	"permissions": {"id", "reason", "permissions": {…}}
 //	"form": {"server", "message", "schema"}, "url": {"server", "message", "url"}

@@ -181,10 +181,6 @@ func (s *Server) itemsList(id json.RawMessage, p *params) {
 
 func (s *Server) turnsList(id json.RawMessage, p *params) {
 	threadID := p.need("threadId")
-	view, given := p.enum("itemsView", "notLoaded", "summary", "full")
-	if !given {
-		view = "summary"
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	t := s.stored(threadID)
@@ -195,16 +191,29 @@ func (s *Server) turnsList(id json.RawMessage, p *params) {
 		s.out.fail(id, p.err)
 		return
 	}
-	from, to, desc, next := s.page(p, threadID, len(t.turns), true)
-	if p.err != nil {
-		s.out.fail(id, p.err)
+	page, err := s.turnsPage(p, t)
+	if err != nil {
+		s.out.fail(id, err)
 		return
+	}
+	s.out.result(id, page)
+}
+
+// turnsPage is a page of turns, the newest first when the request does not say otherwise.
+func (s *Server) turnsPage(p *params, t *thread) (object, *RPCError) {
+	view, given := p.enum("itemsView", "notLoaded", "summary", "full")
+	if !given {
+		view = "summary"
+	}
+	from, to, desc, next := s.page(p, t.id, len(t.turns), true)
+	if p.err != nil {
+		return nil, p.err
 	}
 	data := []any{}
 	for _, turn := range paged(t.turns, from, to, desc) {
 		data = append(data, s.wireTurn(turn, view))
 	}
-	s.out.result(id, object{"data": data, "nextCursor": next, "backwardsCursor": s.backwards(threadID, from, len(data))})
+	return object{"data": data, "nextCursor": next, "backwardsCursor": s.backwards(t.id, from, len(data))}, nil
 }
 
 func (s *Server) backwards(thread string, from, n int) any {

@@ -102,7 +102,9 @@ type Run struct {
 	Approve    *bool  `json:"approve,omitempty"`
 	Output     string `json:"output,omitempty"`
 	ExitCode   int    `json:"exit_code,omitempty"`
-	Shell      bool   `json:"shell,omitempty"` // really run it with sh; Output and ExitCode are then its own
+	Shell      bool   `json:"shell,omitempty"`    // really run it with sh; Output and ExitCode are then its own
+	TakesMS    int    `json:"takes_ms,omitempty"` // how long it runs when it does not really
+	LateMS     int    `json:"late_ms,omitempty"`  // it outlives an interrupted turn by so much, and then tells its end
 	DenyReview string `json:"deny_review,omitempty"`
 }
 

@@ -27,8 +27,8 @@ type thread struct {
 	file      *history // nil until the first turn, and for ever without a home or when ephemeral
 
 	running *run
-	// unanswered are interrupts of a turn that had ended: 0.153.4 answers them when the
-	// next turn is interrupted, if ever.
+	// unanswered are interrupts of a turn that had been interrupted before: 0.153.4 answers
+	// them when the next turn is interrupted, if ever.
 	unanswered []json.RawMessage
 }
 

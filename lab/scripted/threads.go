@@ -42,6 +42,7 @@ func badID(what, id string) *RPCError {
 func (s *Server) threadResume(id json.RawMessage, p *params) {
 	threadID := p.need("threadId")
 	exclude := p.flag("excludeTurns")
+	first := p.object("initialTurnsPage")
 	if p.err == nil {
 		p.err = badID("session", threadID)
 	}
@@ -56,8 +57,9 @@ func (s *Server) threadResume(id json.RawMessage, p *params) {
 		t = loaded
 	}
 	if p.err == nil {
-		if s.threads[threadID] == nil && s.old {
-			// 0.153.4 comes back with the configured sandbox, 0.171.0 with the last one.
+		if s.threads[threadID] == nil && (s.old || t.settings.Sandbox.Type == "workspaceWrite") {
+			// 0.153.4 comes back with the configured sandbox; 0.171.0 keeps the others, but
+			// this one it forgets too.
 			t.settings.Sandbox = sandboxOf(s.script.defaults().Sandbox)
 		}
 		p.readThread(&t.settings)
@@ -82,6 +84,16 @@ func (s *Server) threadResume(id json.RawMessage, p *params) {
 		s.status(t, "idle")
 	}
 	o := s.wireStart(t, turns)
+	o["initialTurnsPage"] = nil
+	if first != nil {
+		page, _ := s.turnsPage(first, t)
+		o["initialTurnsPage"] = page
+	}
+	items := 0
+	for _, turn := range t.turns {
+		items += len(turn.items)
+	}
+	o["turnsBackwardsCursor"], o["itemsBackwardsCursor"] = s.backwards(t.id, len(t.turns), len(t.turns)), s.backwards(t.id, items, items)
 	if !s.old {
 		o["collaborationMode"] = t.settings.modeSettings()
 	}

@@ -25,6 +25,7 @@ type run struct {
 	input    message
 	startID  json.RawMessage // of the turn/start that is answered at the end
 	last     json.RawMessage // last agent message
+	late     []func()        // what still happens after the end
 	children []*run
 
 	// Under Server.mu:
@@ -229,7 +230,7 @@ func (s *Server) turnInterrupt(id json.RawMessage, p *params) {
 		t.running.cancel()
 	case t.running != nil:
 		p.failed(refused("expected active turn id %s but found %s", turn, t.running.past.id))
-	case s.old && t.turn(turn) != nil:
+	case s.old && len(t.turns) > 0 && t.turns[len(t.turns)-1].id == turn && t.turns[len(t.turns)-1].status == "interrupted":
 		t.unanswered = append(t.unanswered, id)
 	default:
 		p.failed(refused("no active turn to interrupt"))
@@ -332,6 +333,13 @@ func (r *run) end(err error) {
 	s.out.notify("turn/completed", object{"threadId": r.th.id, "turn": r.wireEnd()})
 	if r.startID != nil {
 		s.out.result(r.startID, object{"turn": s.wireTurn(r.unbegun(), "notLoaded")})
+	}
+	for _, late := range r.late {
+		s.turns.Add(1)
+		go func() {
+			defer s.turns.Done()
+			late()
+		}()
 	}
 	for _, id := range r.open {
 		s.out.notify("serverRequest/resolved", object{"threadId": r.th.id, "requestId": id})
