@@ -10,13 +10,13 @@ import (
 func (r *Reducer) notification(m *abi.Message, out *guest.Effects) {
 	switch m.Method {
 	case MethodItemAgentMessageDelta:
-		r.delta(m.Params, abi.ChannelText, out)
+		r.delta(m, abi.ChannelText, out)
 	case MethodItemReasoningTextDelta, MethodItemReasoningSummaryTextDelta:
-		r.delta(m.Params, abi.ChannelReasoning, out)
+		r.delta(m, abi.ChannelReasoning, out)
 	case MethodItemPlanDelta:
-		r.delta(m.Params, abi.ChannelPlan, out)
+		r.delta(m, abi.ChannelPlan, out)
 	case MethodItemCommandExecutionOutputDelta:
-		r.delta(m.Params, abi.ChannelOutput, out)
+		r.delta(m, abi.ChannelOutput, out)
 	case MethodItemReasoningSummaryPartAdded:
 		r.summaryPart(m.Params, out)
 	case MethodItemStarted:
@@ -75,9 +75,12 @@ func (r *Reducer) scopeOf(thread []byte) scope {
 }
 
 // delta is the hot path: streamed text of an item.
-func (r *Reducer) delta(params []byte, channel abi.Channel, out *guest.Effects) {
+func (r *Reducer) delta(m *abi.Message, channel abi.Channel, out *guest.Effects) {
+	if m.Replay {
+		return
+	}
 	d := &r.dec
-	d.Reset(params)
+	d.Reset(m.Params)
 	var x abi.Delta
 	var at scope
 	for more := d.BeginObject(); more; {
