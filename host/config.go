@@ -32,6 +32,10 @@ type Config struct {
 	Bindings [][]byte
 	// BindingDir holds modules dropped in by the user; default Dir/bindings.
 	BindingDir string
+	// CacheDir holds compiled modules, which are made again when missing; default
+	// Dir/cache. DigestDir holds their digests, apart from the cache, so that who
+	// can only write the cache cannot plant code; default Dir/native-digests.
+	CacheDir, DigestDir string
 	// Launch replaces a manifest's command, by harness id.
 	Launch map[string]Launch
 	// Client is what harnesses are told about the product.

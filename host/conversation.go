@@ -258,8 +258,10 @@ func (c *conversation) run() {
 	defer c.cancel()
 	timer := time.NewTimer(time.Hour)
 	defer timer.Stop()
-	for !c.quit {
-		c.settle()
+	for {
+		if c.settle(); c.quit {
+			return
+		}
 		timer.Reset(c.nextWake())
 		// Stop and the like come before everything else that waits.
 		select {

@@ -43,15 +43,18 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	if cfg.BindingDir == "" {
 		cfg.BindingDir = filepath.Join(dir, "bindings")
 	}
+	if cfg.CacheDir == "" {
+		cfg.CacheDir = filepath.Join(dir, "cache")
+	}
+	if cfg.DigestDir == "" {
+		cfg.DigestDir = filepath.Join(dir, "native-digests")
+	}
 	st, err := store.Open(ctx, dir, store.Options{Now: cfg.Clock, Logger: cfg.Logger})
 	if err != nil {
 		return nil, storeError(err)
 	}
 	h := &Host{cfg: cfg, store: st, actors: map[string]*conversation{}, feed: newFeed(), env: &launchEnv{cfg: cfg, sem: make(chan struct{}, 1)}}
-	h.engine, err = engine.New(ctx, engine.Config{
-		CacheDir:  filepath.Join(dir, "cache", "native"),
-		DigestDir: filepath.Join(dir, "native-digests"),
-	})
+	h.engine, err = engine.New(ctx, engine.Config{CacheDir: filepath.Join(cfg.CacheDir, "native"), DigestDir: cfg.DigestDir})
 	if err != nil {
 		return nil, errors.Join(fail(CodeStoreFailed, "The cache of compiled bindings could not be opened: %v.", err), st.Close())
 	}

@@ -26,7 +26,7 @@ func (c *conversation) onReady(r *abi.Ready) {
 	s.native, s.version = r.NativeSession, r.ProviderVersion
 	s.validator.use(s.set.For(r.ProviderVersion))
 	cat := r.Catalog
-	c.catalog, c.caps = &cat, r.Capabilities
+	c.catalog, c.caps, c.dirty = &cat, r.Capabilities, true
 	old, used := c.row.NativeSession, c.row.NativeUsed
 	if r.NativeSession != old {
 		if old != "" && used {
@@ -239,12 +239,22 @@ func (h *Host) Probe(ctx context.Context, conversation string) (Controls, error)
 	return h.Controls(ctx, conversation)
 }
 
-func (c *conversation) answerProbes(err error) {
-	for _, p := range c.probes {
-		if e, ok := err.(*Error); ok && e == nil { //nolint:errorlint // a typed nil, not a wrapped error
-			err = nil
-		}
-		p <- err
-	}
+// answerProbes lets those go on who wait for the session, once what they waited
+// for is committed and can be seen.
+func (c *conversation) answerProbes(e *Error) {
+	waiting := c.probes
 	c.probes = nil
+	if len(waiting) == 0 {
+		return
+	}
+	c.tx.then(func() {
+		c.publish()
+		for _, p := range waiting {
+			if e != nil {
+				p <- e
+			} else {
+				p <- nil
+			}
+		}
+	})
 }

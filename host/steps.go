@@ -277,11 +277,11 @@ func (c *conversation) apply(e *abi.Effect, seq uint64, index int, allow string)
 		c.onReady(e.Ready)
 	case e.Catalog != nil:
 		cat := *e.Catalog
-		c.catalog = &cat
+		c.catalog, c.dirty = &cat, true
 		c.journal(EventCatalog, "", nil)
 	case e.Observed != nil:
 		o := *e.Observed
-		c.observed = &o
+		c.observed, c.dirty = &o, true
 		c.journalValue(EventObserved, "", o)
 	case e.Delivery != nil:
 		c.onDelivery(e.Delivery)

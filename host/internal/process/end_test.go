@@ -96,6 +96,26 @@ func TestL4_WhatAChildLeftBehindWhenItExitedIsEndedByEnd(t *testing.T) {
 	}
 }
 
+func TestL4_CommandsInSessionsOfTheirOwnAreEndedAlthoughTheChildCrashed(t *testing.T) {
+	// The child's child leads a session of its own and has a child in turn; then
+	// both of them die and only the innermost is left, without any parent.
+	p := start(t, "family", "command+setsid")
+	pids := hear(t, p.Stdout(), 2)
+	if err := p.Observe(); err != nil {
+		t.Fatal(err)
+	}
+	_ = syscall.Kill(pids["command"], syscall.SIGKILL)
+	_ = syscall.Kill(p.PID(), syscall.SIGKILL)
+	if e := waitExit(t, p); e.Signal != "SIGKILL" {
+		t.Errorf("got %v", e)
+	}
+	if !alive(pids["stubborn"]) {
+		t.Fatal("the innermost process ended by itself, the test proves nothing")
+	}
+	end(t, p, 50*time.Millisecond)
+	wantGone(t, pids)
+}
+
 func TestL4_AProcessThatForksOnDoesNotEscape(t *testing.T) {
 	p := start(t, "forker")
 	hear(t, p.Stdout(), 1)

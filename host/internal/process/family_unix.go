@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -19,87 +20,124 @@ type proc struct {
 	dead bool
 }
 
-// family is a child, its session, and what else descends from it. The session is
-// found in the process table even after the child is gone. Descendants that made
-// a session of their own, as a harness does for the commands it runs in a
-// terminal, are found while they still have their parent, and remembered.
+// family is a child, its session, and what else descends from it. A session is
+// found in the process table even after its leader is gone. Descendants that made
+// a session of their own, as a harness does for every command it runs, are found
+// while they still have their parent; their sessions are remembered.
 type family struct {
 	root  int
 	start int64
-	// known holds the start times of members seen, by pid.
-	known map[int]int64
+
+	mu sync.Mutex
+	// sessions holds the start time of the leader of every session of the family
+	// but the child's own, 0 where the leader had ended before it was seen.
+	sessions map[int]int64
 }
 
-// group returns the living processes of the child's session, its group among
-// them.
-//
-// A pid is not reused while a group or session has that number. So if another
-// process has the child's pid, nothing of the old session is left.
-func (f *family) group() ([]proc, error) {
-	all, err := list()
-	if err != nil {
-		return nil, err
+// table is the process table at one moment.
+type table struct {
+	rows  []proc
+	byPID map[int]proc
+}
+
+func readTable() (table, error) {
+	rows, err := list()
+	t := table{rows: rows, byPID: make(map[int]proc, len(rows))}
+	for _, p := range rows {
+		t.byPID[p.pid] = p
 	}
-	return f.inGroup(all), nil
+	return t, err
 }
 
-func (f *family) inGroup(all []proc) []proc {
+// inSession returns the living processes of a session whose leader had that start
+// time. The system gives the number to no new process while one of the session
+// lives; so if it belongs to another process now, nothing of the session is left.
+func (t table) inSession(session int, leader, notBefore int64) []proc {
+	if p, ok := t.byPID[session]; ok && p.start != leader {
+		return nil
+	}
 	var out []proc
-	for _, p := range all {
-		if p.pid == f.root && p.start != f.start {
-			return nil
-		}
-		if p.session == f.root && !p.dead && sameBoot(p.start, f.start) && p.start >= f.start {
+	for _, p := range t.rows {
+		if p.session == session && !p.dead && sameBoot(p.start, notBefore) && p.start >= notBefore {
 			out = append(out, p)
 		}
 	}
 	return out
 }
 
-// members returns all living processes of the family.
-func (f *family) members() ([]proc, error) {
-	all, err := list()
+// group returns the living processes of the child's own session, its process
+// group among them.
+func (f *family) group() ([]proc, error) {
+	t, err := readTable()
 	if err != nil {
 		return nil, err
 	}
-	byPID := make(map[int]proc, len(all))
-	for _, p := range all {
-		byPID[p.pid] = p
+	return t.inSession(f.root, f.start, f.start), nil
+}
+
+// members returns all living processes of the family and remembers their
+// sessions.
+func (f *family) members() ([]proc, error) {
+	t, err := readTable()
+	if err != nil {
+		return nil, err
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	member := make(map[int]bool)
-	for _, p := range f.inGroup(all) {
-		member[p.pid] = true
+	adopt := func(procs []proc) {
+		for _, p := range procs {
+			member[p.pid] = true
+		}
 	}
-	for pid, start := range f.known {
-		if p, ok := byPID[pid]; ok && p.start == start && !p.dead {
-			member[pid] = true
-		} else {
-			delete(f.known, pid)
+	adopt(t.inSession(f.root, f.start, f.start))
+	for known := -1; known != len(member); {
+		known = len(member)
+		for session, leader := range f.sessions {
+			adopt(t.inSession(session, leader, f.start))
+		}
+		for _, p := range t.rows {
+			if !p.dead && t.descends(p, member) {
+				member[p.pid] = true
+				f.remember(t, p.session)
+			}
 		}
 	}
 	var out []proc
-	for _, p := range all {
-		if !p.dead && descends(p, byPID, member) {
-			member[p.pid] = true
+	living := make(map[int]bool)
+	for _, p := range t.rows {
+		if member[p.pid] {
 			out = append(out, p)
-			if f.known == nil {
-				f.known = make(map[int]int64)
-			}
-			f.known[p.pid] = p.start
+			living[p.session] = true
+		}
+	}
+	for session := range f.sessions {
+		if !living[session] {
+			delete(f.sessions, session)
 		}
 	}
 	return out, nil
 }
 
+func (f *family) remember(t table, session int) {
+	if _, ok := f.sessions[session]; ok || session == f.root {
+		return
+	}
+	if f.sessions == nil {
+		f.sessions = make(map[int]int64)
+	}
+	f.sessions[session] = t.byPID[session].start
+}
+
 // descends reports whether p or one of its ancestors is a member. A process is
 // never older than its parent; where it seems so, the table changed while it was
 // read and the parent's pid belongs to somebody else.
-func descends(p proc, byPID map[int]proc, member map[int]bool) bool {
-	for range len(byPID) {
+func (t table) descends(p proc, member map[int]bool) bool {
+	for range len(t.rows) {
 		if member[p.pid] {
 			return true
 		}
-		parent, ok := byPID[p.ppid]
+		parent, ok := t.byPID[p.ppid]
 		if !ok || parent.start > p.start {
 			return false
 		}

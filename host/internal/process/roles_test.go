@@ -77,10 +77,14 @@ func play(role string, args []string) int {
 		wait()
 	case "family":
 		// Starts one child per argument, "role" or "role+setsid" or "role+setpgid",
-		// and ends with code 5 when its stdin does, or at once with "leave".
+		// and ends with code 5 when its stdin does, at once with "leave", or not at
+		// all with "stay".
 		for _, a := range args {
-			if a == "leave" {
+			switch a {
+			case "leave":
 				return 5
+			case "stay":
+				wait()
 			}
 			child, how, _ := strings.Cut(a, "+")
 			cmd := exec.Command(os.Args[0])
@@ -94,6 +98,10 @@ func play(role string, args []string) int {
 		}
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		return 5
+	case "command":
+		// A shell that runs something.
+		say("command")
+		return play("family", []string{"stubborn", "stay"})
 	case "forker":
 		// Forks on, against SIGKILL arriving process by process.
 		signal.Ignore(syscall.SIGTERM)

@@ -29,7 +29,7 @@ const (
 // it ends what the child left behind and releases what is held for it.
 type Process struct {
 	os     *os.Process
-	family family
+	family *family
 	stdin  *os.File
 	stdout *os.File
 	stderr *os.File
@@ -111,7 +111,7 @@ func launch(program string, spec Spec, env []string) (*Process, error) {
 	}
 	p := &Process{
 		os:         started,
-		family:     family{root: started.Pid, start: self.start},
+		family:     &family{root: started.Pid, start: self.start},
 		stdin:      files.ours[0],
 		stdout:     files.ours[1],
 		stderr:     files.ours[2],
@@ -216,6 +216,14 @@ func (p *Process) PID() int { return p.os.Pid }
 // with the boot, on macOS it is the start time in microseconds since 1970.
 func (p *Process) StartTime() int64 { return p.family.start }
 
+// Observe looks at what descends from the child now, so that [Process.End] finds
+// it even if the child dies by itself before. It costs a look at the process
+// table, some milliseconds; the end of a turn is a good moment.
+func (p *Process) Observe() error {
+	_, err := p.family.members()
+	return tableError(err)
+}
+
 // Done is closed when the process was seen to exit and its last stderr was read.
 func (p *Process) Done() <-chan struct{} { return p.done }
 
@@ -237,8 +245,9 @@ func (p *Process) Stderr() string { return p.tail.String() }
 // and nothing is left. It is nil at once when called again.
 //
 // Descendants that made a session of their own are found only through their
-// parents. So call End while the child runs, and leave the closing of stdin to it.
-// A process that detached itself completely, as a daemon does, is not touched.
+// parents, or because [Process.Observe] saw them. So call End while the child
+// runs, and leave the closing of stdin to it. A process that detached itself
+// before it was seen, as a daemon does, is not touched.
 //
 // When ctx ends, SIGKILL is sent at once. The error is an [*Error] with the code
 // exit_unproven: something survived SIGKILL, or belongs to another user. End may
@@ -251,8 +260,8 @@ func (p *Process) End(ctx context.Context, grace time.Duration) error {
 	}
 	// Whoever descends from the child is looked up while the child still runs: one
 	// that ends with its stdin would take the trace of them along.
-	if _, err := p.family.members(); err != nil {
-		return tableError(err)
+	if err := p.Observe(); err != nil {
+		return err
 	}
 	_ = p.stdin.Close()
 	if err := p.family.end(ctx, grace, p.signalGroup); err != nil {

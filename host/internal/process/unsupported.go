@@ -31,6 +31,9 @@ func (*Process) PID() int { return 0 }
 // StartTime is 0.
 func (*Process) StartTime() int64 { return 0 }
 
+// Observe fails with the code unsupported_platform.
+func (*Process) Observe() error { return unsupported() }
+
 // Done is never closed.
 func (*Process) Done() <-chan struct{} { return nil }
 

@@ -1,0 +1,271 @@
+package host_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/host"
+)
+
+// crashEnv makes the test binary a host of its own that can be killed: its value
+// is the folder with the data, the project and the harness's home.
+const crashEnv = "AO_TEST_CRASH"
+
+// cacheEnv hands the shared cache to that process.
+const cacheEnv = "AO_TEST_CACHE"
+
+func crashConfig(dir string) host.Config {
+	self, _ := os.Executable()
+	home := filepath.Join(dir, "home")
+	return host.Config{
+		Dir: filepath.Join(dir, "data"), CacheDir: filepath.Join(os.Getenv(cacheEnv), "cache"), DigestDir: filepath.Join(os.Getenv(cacheEnv), "digests"),
+		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "CODEX_HOME=" + home},
+		Launch: map[string]host.Launch{"codex": {
+			Argv: []string{self, "app-server"}, Env: []string{scriptedEnv + "=1"},
+		}},
+		EndGrace: 2 * time.Second,
+	}
+}
+
+// crashRig is the configuration of the host after the crash.
+func crashRig(dir string) host.Config {
+	cfg := crashConfig(dir)
+	cfg.CacheDir, cfg.DigestDir = filepath.Join(cacheDir, "cache"), filepath.Join(cacheDir, "digests")
+	return cfg
+}
+
+// crashMain opens the host, sends one message with the client id "m1" and prints
+// each journal event, until it is killed.
+func crashMain(dir string) int {
+	ctx := context.Background()
+	h, err := host.Open(ctx, crashConfig(dir))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	c, err := h.Create(ctx, host.NewConversation{ID: "c1", Harness: "codex", Cwd: filepath.Join(dir, "project")})
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	go func() {
+		for {
+			if _, err := h.Send(ctx, c.ID, host.Message{ClientID: "m1", Content: host.Text("Do it")}); err == nil {
+				fmt.Println(`{"type":"accepted"}`)
+				return
+			}
+		}
+	}()
+	enc := json.NewEncoder(os.Stdout)
+	for ev, err := range h.Events(ctx, c.ID, 0) {
+		if err != nil || enc.Encode(ev) != nil {
+			return 1
+		}
+	}
+	return 0
+}
+
+// killAt runs a host in a process of its own and kills it with SIGKILL when see
+// says so of a line it printed.
+func killAt(t *testing.T, dir string, see func(line string) bool) {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self)
+	cmd.Env = append(os.Environ(), crashEnv+"="+dir, cacheEnv+"="+cacheDir)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	dec := json.NewDecoder(out)
+	deadline := time.AfterFunc(patience, func() { _ = cmd.Process.Kill() })
+	seen := false
+	for {
+		var line json.RawMessage
+		if err := dec.Decode(&line); err != nil {
+			if !errors.Is(err, io.EOF) && !strings.Contains(err.Error(), "unexpected EOF") {
+				t.Logf("reading the host's output: %v", err)
+			}
+			break
+		}
+		if see(string(line)) {
+			seen = true
+			break
+		}
+	}
+	deadline.Stop()
+	_ = cmd.Process.Kill()
+	_ = cmd.Wait()
+	if !seen {
+		t.Fatal("the host never reached the point where it was to be killed")
+	}
+}
+
+// delivered counts how often the scripted harness took the message, by its own
+// durable history.
+func delivered(t *testing.T, dir, clientID string) int {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(filepath.Join(dir, "home"), func(path string, d os.DirEntry, err error) error {
+		if err != nil || d.IsDir() || d.Name() == "scripted.json" {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		for _, line := range strings.Split(string(b), "\n") {
+			if strings.Contains(line, `"clientId":"`+clientID+`"`) || strings.Contains(line, `"clientId": "`+clientID+`"`) {
+				n++
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestRule20_KillingTheHostLosesNothingAcceptedAndSendsNothingTwice(t *testing.T) {
+	for _, p := range []struct {
+		name   string
+		script string
+		see    func(string) bool
+		// settle is what the turn must come to after the restart.
+		settle []host.TurnState
+		runs   int
+	}{
+		{
+			// The harness hangs in initialize, so nothing can have been written.
+			name: "accepted", script: `{"methods":{"initialize":[{"hang":true,"times":1}]},"turns":[{"repeat":true,"steps":[{"say":"Done."}]}]}`,
+			see:    func(l string) bool { return strings.Contains(l, `"accepted"`) },
+			settle: []host.TurnState{host.TurnCompleted}, runs: 1,
+		},
+		{
+			// turn/start is never answered: the frame is on the pipe and no more is known.
+			name: "written", script: `{"turns":[{"respond":"never","steps":[{"say":"Working."}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`,
+			see: func(l string) bool { return strings.Contains(l, `"state":"dispatched"`) },
+			// Proven by the harness's history either way.
+			settle: []host.TurnState{host.TurnInterrupted, host.TurnCompleted}, runs: 1,
+		},
+		{
+			name: "streaming", script: `{"turns":[{"steps":[{"say":"One two three four five six seven eight nine ten.","chunks":10},{"hang":true}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`,
+			see:    func(l string) bool { return strings.Contains(l, `"type":"delta"`) },
+			settle: []host.TurnState{host.TurnInterrupted}, runs: 1,
+		},
+	} {
+		t.Run(p.name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, d := range []string{"home", "project"} {
+				if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := os.WriteFile(filepath.Join(dir, "home", "scripted.json"), []byte(p.script), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			killAt(t, dir, p.see)
+
+			if p.name == "accepted" {
+				// The second process of the harness does not hang.
+				p.script = echo
+				if err := os.WriteFile(filepath.Join(dir, "home", "scripted.json"), []byte(p.script), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			r := &rig{t: t, dir: filepath.Join(dir, "data"), cwd: filepath.Join(dir, "project"), home: filepath.Join(dir, "home"), cfg: crashRig(dir), conv: "c1"}
+			r.open()
+			t.Cleanup(r.close)
+			turns, err := r.h.Turns(t.Context(), "c1")
+			if err != nil || len(turns) != 1 {
+				t.Fatalf("turns after the crash: %+v, %v", turns, err)
+			}
+			var got host.Turn
+			r.until("the turn to be settled", func() bool {
+				got = r.turn(turns[0].ID)
+				return got.State.Ended() && got.State != host.TurnUncertain
+			})
+			ok := false
+			for _, s := range p.settle {
+				ok = ok || got.State == s
+			}
+			if !ok {
+				r.dump()
+				t.Fatalf("the turn came to %s (%s), want %v", got.State, got.Evidence, p.settle)
+			}
+			// The same client id is still the same message.
+			again, err := r.h.Send(t.Context(), "c1", host.Message{ClientID: "m1", Content: host.Text("Do it")})
+			if err != nil || again.ID != turns[0].ID {
+				t.Fatalf("the repeated message is %v, %v; want the first", again.ID, err)
+			}
+			next := r.send("And now")
+			r.untilTurn(next.ID, host.TurnCompleted)
+			if n := delivered(t, dir, "m1"); n != p.runs {
+				t.Fatalf("the harness took the message %d times, want %d", n, p.runs)
+			}
+		})
+	}
+}
+
+func TestRule21a_AfterACrashTheOldHarnessIsGoneBeforeANewOneStarts(t *testing.T) {
+	dir := t.TempDir()
+	for _, d := range []string{"home", "project"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// This one ignores both SIGTERM and the end of its input.
+	script := `{"turns":[{"when":{"turn":1},"steps":[{"ignore_sigterm":true},{"ignore_eof":true},{"say":"Still here."},{"hang":true}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`
+	if err := os.WriteFile(filepath.Join(dir, "home", "scripted.json"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	pid := 0
+	killAt(t, dir, func(l string) bool {
+		var ev struct {
+			Type string `json:"type"`
+			Body struct {
+				PID int `json:"pid"`
+			} `json:"body"`
+		}
+		if json.Unmarshal([]byte(l), &ev) == nil && ev.Type == "session" && ev.Body.PID > 0 {
+			pid = ev.Body.PID
+		}
+		return strings.Contains(l, `Still here`)
+	})
+	if !alive(pid) {
+		t.Skip("the harness died with its host; nothing to prove")
+	}
+	r := &rig{t: t, dir: filepath.Join(dir, "data"), cwd: filepath.Join(dir, "project"), home: filepath.Join(dir, "home"), cfg: crashRig(dir), conv: "c1"}
+	r.open()
+	t.Cleanup(r.close)
+	next := r.send("Go on")
+	r.untilTurn(next.ID, host.TurnCompleted)
+	if alive(pid) {
+		t.Fatalf("the old harness %d still lives", pid)
+	}
+}
+
+func alive(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	_, after, _ := strings.Cut(string(b), ") ")
+	return !strings.HasPrefix(after, "Z")
+}
+
+var _ = abi.OriginUser
