@@ -31,30 +31,46 @@ func compile(dst, dir string) error {
 	return nil
 }
 
-var echoOnce = sync.OnceValues(func() ([]byte, error) {
+// host is a WebAssembly runtime with the module of testdata/guest compiled.
+type host struct {
+	runtime wazero.Runtime
+	wasm    []byte
+	echo    wazero.CompiledModule
+}
+
+// theHost is shared: compiling takes seconds, above all under the race detector.
+var theHost = sync.OnceValues(func() (*host, error) {
 	dir, err := os.MkdirTemp("", "guest")
 	if err != nil {
 		return nil, err
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	file := filepath.Join(dir, "echo.wasm")
 	if err := compile(file, "./testdata/guest"); err != nil {
 		return nil, err
 	}
-	return os.ReadFile(file)
+	h := &host{}
+	if h.wasm, err = os.ReadFile(file); err != nil {
+		return nil, err
+	}
+	ctx := context.Background()
+	h.runtime = wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler())
+	if _, err = wasi_snapshot_preview1.Instantiate(ctx, h.runtime); err == nil {
+		h.echo, err = h.runtime.CompileModule(ctx, h.wasm)
+	}
+	return h, err
 })
 
-// echo returns the module of testdata/guest.
-func echo(t *testing.T) []byte {
+func echo(t *testing.T) *host {
 	t.Helper()
 	if testing.Short() {
 		t.Skip("builds and runs a WebAssembly module")
 	}
-	wasm, err := echoOnce()
+	h, err := theHost()
 	if err != nil {
 		t.Fatal(err)
 	}
-	return wasm
+	return h
 }
 
 // instance is the module as any host would drive it.
@@ -64,22 +80,18 @@ type instance struct {
 	stderr bytes.Buffer
 }
 
-func instantiate(t *testing.T, wasm []byte) *instance {
+func instantiate(t *testing.T) *instance {
 	t.Helper()
-	ctx := context.Background()
-	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigCompiler().WithCompilationCache(compiled()))
-	t.Cleanup(func() { _ = r.Close(ctx) })
-	wasi_snapshot_preview1.MustInstantiate(ctx, r)
+	ctx, h := context.Background(), echo(t)
 	x := &instance{t: t}
-	cfg := wazero.NewModuleConfig().WithStderr(&x.stderr).WithStartFunctions("_initialize")
+	cfg := wazero.NewModuleConfig().WithName("").WithStderr(&x.stderr).WithStartFunctions("_initialize")
 	var err error
-	if x.m, err = r.InstantiateWithConfig(ctx, wasm, cfg); err != nil {
+	if x.m, err = h.runtime.InstantiateModule(ctx, h.echo, cfg); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = x.m.Close(ctx) })
 	return x
 }
-
-var compiled = sync.OnceValue(wazero.NewCompilationCache)
 
 func (x *instance) call(name string, args ...uint64) (uint64, error) {
 	res, err := x.m.ExportedFunction(name).Call(context.Background(), args...)
@@ -125,7 +137,7 @@ func notification(text string) string {
 }
 
 func TestAModuleStepsSavesAndLoadsLikeItsReducer(t *testing.T) {
-	x := instantiate(t, echo(t))
+	x := instantiate(t)
 	for _, text := range []string{"", "Hello", strings.Repeat("long ", 50_000), "é"} {
 		out, err := x.step(notification(text))
 		if want := `[{"delta":{"item":"i1","channel":"text","text":"` + text + `"}}]`; err != nil || out != want {
@@ -140,7 +152,7 @@ func TestAModuleStepsSavesAndLoadsLikeItsReducer(t *testing.T) {
 	if err != nil || string(x.bytes(loc)) != "4" {
 		t.Fatalf("state %q, error %v", x.bytes(loc), err)
 	}
-	y := instantiate(t, echo(t))
+	y := instantiate(t)
 	if res, err := y.send("ao_load", []byte("4")); err != nil || res != 0 {
 		t.Fatalf("ao_load returned %d, error %v", res, err)
 	}
@@ -164,7 +176,7 @@ func TestAModuleTrapsWithTheReasonOnStderr(t *testing.T) {
 		"negative size":   {func(x *instance) error { _, err := x.call("ao_alloc", api.EncodeI32(-1)); return err }, "negative size"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			x := instantiate(t, echo(t))
+			x := instantiate(t)
 			if err := c.call(x); err == nil || !strings.Contains(x.stderr.String(), c.say) {
 				t.Fatalf("error %v, stderr %q does not say %q", err, &x.stderr, c.say)
 			}
@@ -173,13 +185,7 @@ func TestAModuleTrapsWithTheReasonOnStderr(t *testing.T) {
 }
 
 func TestAModuleImportsOnlyWhatEveryHostOffers(t *testing.T) {
-	ctx := context.Background()
-	r := wazero.NewRuntimeWithConfig(ctx, wazero.NewRuntimeConfigInterpreter())
-	defer r.Close(ctx)
-	c, err := r.CompileModule(ctx, echo(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := echo(t).echo
 	// The table "Imports" of ABI.md.
 	allowed := []string{"args_get", "args_sizes_get", "clock_time_get", "environ_get", "environ_sizes_get", "fd_write", "poll_oneoff", "proc_exit", "random_get", "sched_yield"}
 	for _, f := range c.ImportedFunctions() {
@@ -204,7 +210,7 @@ func TestTheHeapStaysSmallOverManySteps(t *testing.T) {
 		{4_000, 10_000, 6 << 20},
 		{64 << 10, 2_000, 8 << 20},
 	} {
-		x := instantiate(t, echo(t))
+		x := instantiate(t)
 		in := notification(strings.Repeat("x", c.bytes))
 		for range c.steps {
 			if _, err := x.step(in); err != nil {
@@ -218,7 +224,7 @@ func TestTheHeapStaysSmallOverManySteps(t *testing.T) {
 }
 
 func TestBuildsAreReproducibleAndSmall(t *testing.T) {
-	wasm := echo(t)
+	wasm := echo(t).wasm
 	if len(wasm) > 2_300_000 {
 		t.Errorf("the smallest module has %d bytes: does it link fmt?", len(wasm))
 	}
