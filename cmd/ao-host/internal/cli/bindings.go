@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +20,6 @@ import (
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/packing"
 	"github.com/aoagents/ao-host/host"
 	"github.com/aoagents/ao-host/schemas"
-	"github.com/aoagents/ao-host/schemas/bundled"
 )
 
 func (a *App) bindingsCommand() *cobra.Command {
@@ -299,11 +297,7 @@ func (a *App) bindingsPackCommand() *cobra.Command {
 			if err != nil {
 				return usagef("the manifest could not be read: %v", err)
 			}
-			var from fs.FS = bundled.FS()
-			if tree != "" {
-				from = os.DirFS(tree)
-			}
-			packed, err := packing.Module(wasm, m, from)
+			packed, err := packing.Module(wasm, m, treeOf(tree))
 			if err != nil {
 				return err
 			}

@@ -4,6 +4,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -52,7 +53,8 @@ func (a *App) Run(ctx context.Context) int {
 	if err == nil {
 		return ExitDone
 	}
-	if u, ok := err.(*usageError); ok && u.command == "" {
+	var u *usageError
+	if errors.As(err, &u) && u.command == "" {
 		u.command = cmd.CommandPath()
 	}
 	return report(a.Stderr, err, a.json)

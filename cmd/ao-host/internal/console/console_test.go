@@ -40,7 +40,8 @@ func TestALineIsReadOnlyWhenItWasAskedFor(t *testing.T) {
 		wrote <- err
 	}()
 	select {
-	case <-wrote:
+	case err := <-wrote:
+		t.Logf("the write ended with %v", err)
 		t.Fatal("something was read before anything was asked")
 	case in := <-c.Lines():
 		t.Fatalf("a line came unasked: %q", in.Line)
