@@ -59,6 +59,12 @@ func valid(t *testing.T) abi.Manifest {
 	return m
 }
 
+// hasCode asserts that err carries a code and a sentence.
+func hasCode(t *testing.T, err error, want module.Code) {
+	t.Helper()
+	_ = code(t, err, want)
+}
+
 // code asserts that err carries a code and a sentence and returns the error.
 func code(t *testing.T, err error, want module.Code) *module.Error {
 	t.Helper()
@@ -94,7 +100,10 @@ func TestSectionsYieldsEverySectionInOrder(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
 	}
-	for range module.Sections(wasm) {
+	for s, err := range module.Sections(wasm) {
+		if err != nil || s.Name != "first" {
+			t.Fatalf("section %q, error %v", s.Name, err)
+		}
 		break // must not go on after the loop was left
 	}
 }
@@ -127,9 +136,9 @@ func TestAModuleThatIsNotOneIsRefusedWithWhatToDo(t *testing.T) {
 				t.Errorf("%q does not say %q", e, c.say)
 			}
 			_, err = module.ReadSchemas(c.wasm)
-			code(t, err, c.code)
+			hasCode(t, err, c.code)
 			_, err = module.Pack(c.wasm, []byte(manifest), nil)
-			code(t, err, c.code)
+			hasCode(t, err, c.code)
 		})
 	}
 }
@@ -165,12 +174,12 @@ func TestPackReplacesItsSectionsAndDropsDebugInformation(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = module.ReadSchemas(bare)
-	code(t, err, module.CodeSchemasMissing)
+	hasCode(t, err, module.CodeSchemasMissing)
 }
 
 func TestPackRefusesAManifestThatTheHostWouldRefuse(t *testing.T) {
 	_, err := module.Pack(core(types), []byte(`{}`), nil)
-	code(t, err, module.CodeManifestInvalid)
+	hasCode(t, err, module.CodeManifestInvalid)
 	_, err = module.Pack(core(types), []byte(strings.Replace(manifest, `"demo", "--`, `"", "--`, 1)), nil)
 	if e := code(t, err, module.CodeManifestInvalid); !slices.ContainsFunc(e.Problems, func(p module.Problem) bool { return p.Path == "launch.argv[0]" }) {
 		t.Errorf("no problem names launch.argv[0]: %v", e)
@@ -180,11 +189,11 @@ func TestPackRefusesAManifestThatTheHostWouldRefuse(t *testing.T) {
 func TestAMissingOrRepeatedSectionIsNamed(t *testing.T) {
 	m := custom("ao.manifest", []byte(manifest)...)
 	_, err := module.ReadManifest(core(types, custom("ao.schemas", 1)))
-	code(t, err, module.CodeManifestMissing)
+	hasCode(t, err, module.CodeManifestMissing)
 	_, err = module.ReadManifest(core(m, types, m))
-	code(t, err, module.CodeManifestInvalid)
+	hasCode(t, err, module.CodeManifestInvalid)
 	_, err = module.ReadSchemas(core(custom("ao.schemas", 1), custom("ao.schemas", 1)))
-	code(t, err, module.CodeSchemasInvalid)
+	hasCode(t, err, module.CodeSchemasInvalid)
 }
 
 func TestAManifestIsDecodedStrictlyAndEveryProblemHasAPath(t *testing.T) {
@@ -248,7 +257,7 @@ func TestD10_AModuleForAnotherABIIsNamedAsThat(t *testing.T) {
 			}
 			m := valid(t)
 			m.ABI = abi.ABIRange{Min: c.min, Max: c.max}
-			code(t, module.Validate(m), module.CodeABIUnsupported)
+			hasCode(t, module.Validate(m), module.CodeABIUnsupported)
 		})
 	}
 	m := valid(t)

@@ -32,8 +32,8 @@ func checkValue(p *problems, d *jsonwire.Decoder, t reflect.Type, path string) {
 	case jsonwire.Object:
 		checkObject(p, d, t, path)
 	case jsonwire.Array:
-		i := 0
-		for more := d.BeginArray(); more && d.NextElem(); i++ {
+		d.BeginArray()
+		for i := 0; d.NextElem(); i++ {
 			checkValue(p, d, t.Elem(), path+"["+strconv.Itoa(i)+"]")
 		}
 	case jsonwire.Number:

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -29,11 +30,10 @@ func run(dir string) error {
 	if err != nil {
 		return err
 	}
-	defer root.Close()
 	for _, f := range files {
 		if err := root.WriteFile(f.Name, f.Data, 0o644); err != nil {
-			return err
+			return errors.Join(err, root.Close())
 		}
 	}
-	return nil
+	return root.Close()
 }
