@@ -54,8 +54,12 @@ func (s *Server) wireModel(m Model) object {
 		title = m.ID
 	}
 	effort := m.DefaultEffort
-	if effort == "" && len(m.Efforts) > 0 {
+	switch {
+	case effort != "":
+	case len(m.Efforts) > 0:
 		effort = m.Efforts[0]
+	default:
+		effort = "medium" // the real catalog has no model without one
 	}
 	return object{
 		"id": m.ID, "model": m.ID, "upgrade": nil, "upgradeInfo": nil, "availabilityNux": nil, "displayName": title,

@@ -86,7 +86,11 @@ func (s *Server) threadResume(id json.RawMessage, p *params) {
 	o := s.wireStart(t, turns)
 	o["initialTurnsPage"] = nil
 	if first != nil {
-		page, _ := s.turnsPage(first, t)
+		page, err := s.turnsPage(first, t)
+		if err != nil {
+			s.out.fail(id, err)
+			return
+		}
 		o["initialTurnsPage"] = page
 	}
 	items := 0
