@@ -108,9 +108,11 @@ func translate(err error, what string) error {
 	if !errors.As(err, &code) {
 		return &Error{Code: CodeFailed, Message: "The " + what + " could not be read or written; see the cause and try again.", Err: err}
 	}
-	switch code {
-	case sqlite3.FULL:
+	switch {
+	case code == sqlite3.FULL, errors.Is(err, sqlite3.IOERR_SHMSIZE): // the log's index cannot grow
 		return fullError(err)
+	}
+	switch code {
 	case sqlite3.READONLY, sqlite3.CANTOPEN, sqlite3.PERM, sqlite3.AUTH:
 		return readOnlyError(err)
 	case sqlite3.CORRUPT, sqlite3.NOTADB, sqlite3.FORMAT:
@@ -145,6 +147,22 @@ func translateSystem(err error) *Error {
 		return fullError(err)
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS), errors.Is(err, syscall.ENOTDIR):
 		return readOnlyError(err)
+	}
+	return nil
+}
+
+// maxBody is the largest body of a row in bytes. A connection has 256 MiB of
+// memory, in which SQLite needs a body about twice.
+const maxBody = 64 << 20
+
+// fits refuses bodies that are too large before SQLite gets them: the driver
+// panics when a connection's memory is used up.
+func fits(what string, bodies ...[]byte) error {
+	for _, b := range bodies {
+		if len(b) > maxBody {
+			return &Error{Code: CodeTooLarge, Message: fmt.Sprintf(
+				"The %s has %d bytes and %d are possible; shorten it.", what, len(b), maxBody)}
+		}
 	}
 	return nil
 }

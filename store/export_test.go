@@ -1,14 +1,22 @@
 package store
 
-import "io/fs"
+import (
+	"io/fs"
+
+	"github.com/ncruces/go-sqlite3/vfs"
+)
 
 // Hooks for the external tests.
 
 // WithMigrations replaces the embedded migrations.
 func (o Options) WithMigrations(f fs.FS) Options { o.migrations = f; return o }
 
-// WithVFS selects a registered SQLite VFS.
-func (o Options) WithVFS(name string) Options { o.vfs = name; return o }
+// WithVFS puts the store on files of a VFS, registered under a name.
+func (o Options) WithVFS(name string, base vfs.VFSFilename) Options {
+	vfs.Register(name, namedErrors{base})
+	o.vfs = name
+	return o
+}
 
 // Migrations are the embedded ones.
 func Migrations() fs.FS { return embeddedMigrations() }
@@ -32,3 +40,7 @@ func (s *Store) Queued() int {
 	defer q.mu.Unlock()
 	return len(q.items)
 }
+
+// LoseTransaction rolls back the whole transaction, as SQLite does by itself
+// after some errors.
+func (tx *Tx) LoseTransaction() { _ = tx.st.rollback.Exec() }

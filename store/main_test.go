@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"reflect"
@@ -20,6 +21,11 @@ const childEnv = "AO_STORE_TEST_CHILD"
 func TestMain(m *testing.M) {
 	switch os.Getenv(childEnv) {
 	case "":
+		if raceEnabled {
+			if err := flag.Set("rapid.checks", "15"); err != nil {
+				panic(err)
+			}
+		}
 		goleak.VerifyTestMain(m)
 	case "write":
 		childWrites(os.Args[1])

@@ -53,6 +53,26 @@ func refuseNewer(v fileVersion, known int64) error {
 			"update the program, or restore a backup of version %d. Nothing was changed.", v.schema, known, known)}
 }
 
+// refuseForeign fails with CodeCorrupt if a file without a schema version of ours
+// has tables: then it is not one whose creation was cut short.
+func refuseForeign(ctx context.Context, db *sql.DB, path string) error {
+	var n int
+	err := db.QueryRowContext(ctx, `SELECT COUNT(*) FROM sqlite_schema
+		WHERE name NOT LIKE 'sqlite\_%' ESCAPE '\' AND tbl_name <> ?`, goose.DefaultTablename).Scan(&n)
+	if err == nil && n > 0 {
+		err = foreignFile(path)
+	}
+	return translate(err, "schema")
+}
+
+// readMigrationTable reads goose's table once, because goose takes any error of
+// its own reading, damage included, for a table that is not there.
+func readMigrationTable(ctx context.Context, db *sql.DB) error {
+	var n int64
+	err := db.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM `+goose.DefaultTablename).Scan(&n)
+	return translate(err, "schema")
+}
+
 // migrate brings the file to the newest schema version. Each migration is one
 // transaction.
 func migrate(ctx context.Context, db *sql.DB, migrations fs.FS) error {

@@ -51,6 +51,9 @@ func (o Options) withDefaults() Options {
 	def(&o.WALLimit, 16<<20)
 	def(&o.IdleDelay, 100*time.Millisecond)
 	def(&o.Readers, 4)
+	if o.vfs == "" {
+		o.vfs = vfsName
+	}
 	if o.migrations == nil {
 		o.migrations = embeddedMigrations()
 	}

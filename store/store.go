@@ -79,13 +79,10 @@ func Open(ctx context.Context, dir string, opts Options) (_ *Store, err error) {
 		return nil, err
 	}
 	s.pool.SetMaxOpenConns(1)
-	if found.schema > 0 && found.schema < known {
-		if err := backup(ctx, s.pool, dir, found.schema, opts.Now()); err != nil {
+	if found.schema < known {
+		if err := s.upgrade(ctx, path, found, opts); err != nil {
 			return nil, err
 		}
-	}
-	if err := migrate(ctx, s.pool, opts.migrations); err != nil {
-		return nil, err
 	}
 	if !found.exists {
 		if err := syncFolder(dir); err != nil {
@@ -102,8 +99,26 @@ func Open(ctx context.Context, dir string, opts Options) (_ *Store, err error) {
 	s.reads.SetMaxIdleConns(opts.Readers)
 	// A connection keeps the memory of the largest row it read.
 	s.reads.SetConnMaxIdleTime(time.Minute)
-	s.Reader = Reader{q: db.New(newStmtCache(s.reads))}
+	s.Reader = Reader{q: db.New(newStmtCache(s.reads)), gate: &s.writer.wal.gate}
 	return s, nil
+}
+
+// upgrade brings an older or new file to the newest schema.
+func (s *Store) upgrade(ctx context.Context, path string, found fileVersion, opts Options) error {
+	switch {
+	case found.schema > 0:
+		if err := readMigrationTable(ctx, s.pool); err != nil {
+			return err
+		}
+		if err := backup(ctx, s.pool, s.dir, found.schema, opts.Now()); err != nil {
+			return err
+		}
+	case found.exists:
+		if err := refuseForeign(ctx, s.pool, path); err != nil {
+			return err
+		}
+	}
+	return migrate(ctx, s.pool, opts.migrations)
 }
 
 func checkVersion(path string, known int64) (fileVersion, error) {
@@ -135,10 +150,7 @@ func openPool(path string, opts Options, pragmas string) (*sql.DB, error) {
 	// SQLite takes any path as a file: URI, whatever characters it has.
 	name := url.URL{Scheme: "file", OmitHost: true, Path: path}
 	// modeof gives the log the mode of the data file when SQLite creates it.
-	query := url.Values{"modeof": {path}}
-	if opts.vfs != "" {
-		query.Set("vfs", opts.vfs)
-	}
+	query := url.Values{"modeof": {path}, "vfs": {opts.vfs}}
 	// SQLite does not take a plus sign for a space.
 	name.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
 	pool, err := driver.Open(name.String(), func(c *sqlite3.Conn) error {

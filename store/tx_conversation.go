@@ -9,6 +9,9 @@ import (
 // InsertConversation adds a conversation. Errors: conflict,
 // native_session_taken.
 func (tx *Tx) InsertConversation(_ context.Context, c Conversation) error {
+	if err := fits("conversation", c.Settings); err != nil {
+		return err
+	}
 	return tx.wrote(tx.q.InsertConversation(context.Background(), db.InsertConversationParams{
 		ID: c.ID, Harness: c.Harness, Cwd: c.Cwd, Title: c.Title,
 		CreatedAt: stamp(c.CreatedAt), UpdatedAt: stamp(c.UpdatedAt),
@@ -23,6 +26,9 @@ func (tx *Tx) InsertConversation(_ context.Context, c Conversation) error {
 // [Tx.AppendEvent] moves. Read the row in the same closure, so that nothing that
 // was written in between is undone. Errors: not_found, native_session_taken.
 func (tx *Tx) UpdateConversation(_ context.Context, c Conversation) error {
+	if err := fits("conversation", c.Settings); err != nil {
+		return err
+	}
 	n, err := tx.q.UpdateConversation(context.Background(), db.UpdateConversationParams{
 		ID: c.ID, Harness: c.Harness, Cwd: c.Cwd, Title: c.Title,
 		CreatedAt: stamp(c.CreatedAt), UpdatedAt: stamp(c.UpdatedAt),
@@ -37,6 +43,9 @@ func (tx *Tx) UpdateConversation(_ context.Context, c Conversation) error {
 // one, if the revision is still expected; it reports whether it was. Error:
 // not_found.
 func (tx *Tx) UpdateSettings(ctx context.Context, conversation string, expected int64, settings []byte) (bool, error) {
+	if err := fits("settings", settings); err != nil {
+		return false, err
+	}
 	n, err := tx.q.UpdateSettings(context.Background(), blob(settings), stamp(tx.now()), conversation, expected)
 	if err = tx.wrote(err, "settings"); err != nil || n > 0 {
 		return n > 0, err

@@ -9,6 +9,9 @@ import (
 // InsertInteraction adds an interaction. Errors: conflict, not_found when there
 // is no such conversation.
 func (tx *Tx) InsertInteraction(_ context.Context, i Interaction) error {
+	if err := fits("interaction", i.Body, i.Reply); err != nil {
+		return err
+	}
 	return tx.wrote(tx.q.InsertInteraction(context.Background(), db.InsertInteractionParams{
 		ID: i.ID, ConversationID: i.ConversationID, Key: i.Key, Generation: i.Generation,
 		TurnID: i.TurnID, Type: i.Type, Route: i.Route, Blocking: i.Blocking,
@@ -20,6 +23,9 @@ func (tx *Tx) InsertInteraction(_ context.Context, i Interaction) error {
 
 // UpdateInteraction writes every column but the conversation. Error: not_found.
 func (tx *Tx) UpdateInteraction(_ context.Context, i Interaction) error {
+	if err := fits("interaction", i.Body, i.Reply); err != nil {
+		return err
+	}
 	n, err := tx.q.UpdateInteraction(context.Background(), db.UpdateInteractionParams{
 		ID: i.ID, Key: i.Key, Generation: i.Generation,
 		TurnID: i.TurnID, Type: i.Type, Route: i.Route, Blocking: i.Blocking,
@@ -34,6 +40,9 @@ func (tx *Tx) UpdateInteraction(_ context.Context, i Interaction) error {
 // reply. It reports whether the interaction was still open: of several clients
 // one wins (rule 13). Error: not_found.
 func (tx *Tx) ClaimInteraction(ctx context.Context, id string, reply []byte) (bool, error) {
+	if err := fits("reply", reply); err != nil {
+		return false, err
+	}
 	n, err := tx.q.ClaimInteraction(context.Background(), blob(reply), id)
 	if err = tx.wrote(err, "interaction"); err != nil || n > 0 {
 		return n > 0, err
@@ -45,6 +54,9 @@ func (tx *Tx) ClaimInteraction(ctx context.Context, id string, reply []byte) (bo
 // InsertProposal adds a proposal. Errors: conflict, not_found when there is no
 // such conversation.
 func (tx *Tx) InsertProposal(_ context.Context, p Proposal) error {
+	if err := fits("proposal", p.Body); err != nil {
+		return err
+	}
 	return tx.wrote(tx.q.InsertProposal(context.Background(), db.InsertProposalParams{
 		ID: p.ID, ConversationID: p.ConversationID, Key: p.Key, Revision: p.Revision,
 		TurnID: p.TurnID, InteractionID: p.InteractionID, State: string(p.State),
@@ -55,6 +67,9 @@ func (tx *Tx) InsertProposal(_ context.Context, p Proposal) error {
 
 // UpdateProposal writes every column but the conversation. Error: not_found.
 func (tx *Tx) UpdateProposal(_ context.Context, p Proposal) error {
+	if err := fits("proposal", p.Body); err != nil {
+		return err
+	}
 	n, err := tx.q.UpdateProposal(context.Background(), db.UpdateProposalParams{
 		ID: p.ID, Key: p.Key, Revision: p.Revision,
 		TurnID: p.TurnID, InteractionID: p.InteractionID, State: string(p.State),

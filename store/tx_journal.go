@@ -13,6 +13,9 @@ import (
 // If the closure or the commit fails the number is given to the next event: a
 // journal has no gaps but those of compacted deltas. Error: not_found.
 func (tx *Tx) AppendEvent(_ context.Context, ev *Event) error {
+	if err := fits("event", ev.Body); err != nil {
+		return err
+	}
 	h, err := tx.head(ev.ConversationID)
 	if err != nil {
 		return err

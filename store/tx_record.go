@@ -7,6 +7,9 @@ import (
 
 // PutBlob keeps bytes under their digest; bytes that are there already stay.
 func (tx *Tx) PutBlob(_ context.Context, b Blob) error {
+	if err := fits("attachment", b.Bytes); err != nil {
+		return err
+	}
 	return tx.wrote(tx.q.PutAttachment(context.Background(), b.Digest, b.Media, blob(b.Bytes)), "attachment")
 }
 
@@ -25,6 +28,9 @@ func (tx *Tx) DropGrant(_ context.Context, harness string) error {
 // PutIdempotent records what was answered to the request with this key. Error:
 // conflict when the key was used before.
 func (tx *Tx) PutIdempotent(_ context.Context, key, conversation string, result []byte) error {
+	if err := fits("result", result); err != nil {
+		return err
+	}
 	return tx.wrote(tx.q.PutIdempotency(context.Background(), key, conversation, blob(result), stamp(tx.now())), "request key")
 }
 

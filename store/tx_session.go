@@ -11,6 +11,9 @@ import (
 // InsertGeneration adds a generation. Errors: conflict, not_found when there is
 // no such conversation.
 func (tx *Tx) InsertGeneration(_ context.Context, g Generation) error {
+	if err := fits("generation", g.Exit); err != nil {
+		return err
+	}
 	return tx.wrote(tx.q.InsertGeneration(context.Background(), db.InsertGenerationParams{
 		ConversationID: g.ConversationID, Number: g.Number, Pid: g.PID, PidStart: g.PIDStart,
 		BindingDigest: g.BindingDigest, BindingVersion: g.BindingVersion, ProviderVersion: g.ProviderVersion,
@@ -21,6 +24,9 @@ func (tx *Tx) InsertGeneration(_ context.Context, g Generation) error {
 
 // UpdateGeneration writes every column of a generation. Error: not_found.
 func (tx *Tx) UpdateGeneration(_ context.Context, g Generation) error {
+	if err := fits("generation", g.Exit); err != nil {
+		return err
+	}
 	n, err := tx.q.UpdateGeneration(context.Background(), db.UpdateGenerationParams{
 		ConversationID: g.ConversationID, Number: g.Number, Pid: g.PID, PidStart: g.PIDStart,
 		BindingDigest: g.BindingDigest, BindingVersion: g.BindingVersion, ProviderVersion: g.ProviderVersion,
@@ -33,6 +39,9 @@ func (tx *Tx) UpdateGeneration(_ context.Context, g Generation) error {
 // AppendInput adds a consumed input. Errors: conflict, not_found when there is no
 // such conversation.
 func (tx *Tx) AppendInput(_ context.Context, i Input) error {
+	if err := fits("input", i.Body); err != nil {
+		return err
+	}
 	r := row{stmt: tx.st.input}
 	r.text(i.ConversationID)
 	r.int(i.Generation)
@@ -52,6 +61,9 @@ func (tx *Tx) DropInputs(_ context.Context, conversation string, generation int6
 // InsertOutbox adds a frame for the child. Errors: conflict, not_found when there
 // is no such conversation.
 func (tx *Tx) InsertOutbox(_ context.Context, o Outbox) error {
+	if err := fits("outbox frame", o.Frame); err != nil {
+		return err
+	}
 	r := row{stmt: tx.st.outbox}
 	r.text(o.ConversationID)
 	r.int(o.Generation)
@@ -90,6 +102,9 @@ func (tx *Tx) ClearTimer(_ context.Context, conversation string, generation int6
 
 // SaveState replaces the saved state of a generation.
 func (tx *Tx) SaveState(_ context.Context, s SavedState) error {
+	if err := fits("saved state", s.State); err != nil {
+		return err
+	}
 	return tx.wrote(tx.q.SaveState(context.Background(), db.SaveStateParams{
 		ConversationID: s.ConversationID, Generation: s.Generation, InputSeq: signed(s.InputSeq),
 		StateVersion: s.StateVersion, State: blob(s.State),

@@ -12,6 +12,9 @@ import (
 // [Tx.FrontPosition]. A client id names one turn of a conversation. Errors:
 // conflict, not_found when there is no such conversation.
 func (tx *Tx) InsertTurn(_ context.Context, t Turn) error {
+	if err := fits("turn", t.Content, t.Settings, t.Reply); err != nil {
+		return err
+	}
 	h, err := tx.head(t.ConversationID)
 	if err != nil {
 		return err
@@ -32,6 +35,9 @@ func (tx *Tx) InsertTurn(_ context.Context, t Turn) error {
 // UpdateTurn writes every column but the conversation and the position, so that
 // a copy from before a move does not move the turn back. Error: not_found.
 func (tx *Tx) UpdateTurn(_ context.Context, t Turn) error {
+	if err := fits("turn", t.Content, t.Settings, t.Reply); err != nil {
+		return err
+	}
 	n, err := tx.q.UpdateTurn(context.Background(), db.UpdateTurnParams{
 		ID: t.ID, State: string(t.State), ClientID: t.ClientID, Origin: t.Origin,
 		Content: blob(t.Content), Settings: blob(t.Settings), SettingsRev: t.SettingsRev,

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -16,18 +17,24 @@ import (
 // A passive checkpoint lets the next commit start the log anew unless a reader
 // still needs it, but never shrinks the file. That is done when the store is
 // idle, and in the midst of work once the log is twice its limit, because reads
-// that overlap without a break would otherwise keep it growing for ever.
+// that overlap without a break would otherwise keep it growing for ever. Our own
+// reads are short and wait outside for that moment; a foreign program's reads are
+// waited for as long as checkpointWait.
 type walKeeper struct {
 	conn *sqlite3.Conn
 	path string
 	opts Options
+	gate sync.RWMutex
 
 	// pages is the length of the log after the last commit.
 	pages    int
 	pageSize int64
 	// due: the store became idle and has not looked at the log since.
 	due bool
-	// again is when a failed attempt is repeated, after pause.
+	// forceAt is the size in bytes at which the log is truncated without waiting
+	// for idleness.
+	forceAt int64
+	// again is when a failed attempt is repeated by an idle store, after pause.
 	again time.Time
 	pause time.Duration
 	told  bool
@@ -44,7 +51,7 @@ const (
 )
 
 func newWALKeeper(conn *sqlite3.Conn, path string, opts Options) *walKeeper {
-	k := &walKeeper{conn: conn, path: path, opts: opts, pageSize: 4096, due: true}
+	k := &walKeeper{conn: conn, path: path, opts: opts, pageSize: 4096, due: true, forceAt: 2 * opts.WALLimit}
 	conn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
 		k.pages = pages
 		return nil
@@ -60,8 +67,8 @@ func (k *walKeeper) committed() {
 	if k.pages < min(checkpointPages, int(k.opts.WALLimit/k.pageSize)) {
 		return
 	}
-	if k.size() > 2*k.opts.WALLimit && !time.Now().Before(k.again) {
-		k.truncate(checkpointWait)
+	if k.size() > k.forceAt {
+		k.truncate()
 		return
 	}
 	// Whatever keeps it from copying everything is a reader or full disk; the
@@ -83,21 +90,28 @@ func (k *walKeeper) idle() {
 		k.due = false
 		return
 	}
-	k.due = !k.truncate(checkpointWait)
+	if k.truncate() {
+		k.due = false
+		return
+	}
+	k.pause = min(max(2*k.pause, firstPause), longestPause)
+	k.again = time.Now().Add(k.pause)
 }
 
 // truncate reports whether the log is empty now.
-func (k *walKeeper) truncate(wait time.Duration) bool {
-	err := k.conn.BusyTimeout(wait)
+func (k *walKeeper) truncate() bool {
+	k.gate.Lock()
+	defer k.gate.Unlock()
+	err := k.conn.BusyTimeout(checkpointWait)
 	if err == nil {
 		_, _, err = k.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
 	}
 	if err = errors.Join(err, k.conn.BusyTimeout(k.opts.BusyTimeout)); err == nil {
 		k.pages, k.pause, k.told = 0, 0, false
+		k.forceAt = 2 * k.opts.WALLimit
 		return true
 	}
-	k.pause = min(max(2*k.pause, firstPause), longestPause)
-	k.again = time.Now().Add(k.pause)
+	k.forceAt = k.size() + k.opts.WALLimit
 	if !k.told {
 		k.told = true
 		k.opts.Logger.Warn("the write-ahead log cannot shrink; another program may hold the data file open",
