@@ -132,6 +132,7 @@ func (x *EffectsDecoder) Decode(b []byte) ([]Effect, error) {
 func (x *EffectsDecoder) decode(b []byte) ([]Effect, error) {
 	d := &x.d
 	d.Reset(b)
+	// Let go of the step before, also where this one has fewer effects.
 	clear(x.effects)
 	x.effects = x.effects[:0]
 	if d.Kind() != jsonwire.Array {

@@ -152,6 +152,9 @@ func TestAModuleStepsSavesAndLoadsLikeItsReducer(t *testing.T) {
 	if err != nil || string(x.bytes(loc)) != "4" {
 		t.Fatalf("state %q, error %v", x.bytes(loc), err)
 	}
+	if loc, err = x.call("ao_save"); err != nil || string(x.bytes(loc)) != "4" {
+		t.Fatalf("second state %q, error %v", x.bytes(loc), err)
+	}
 	y := instantiate(t)
 	if res, err := y.send("ao_load", []byte("4")); err != nil || res != 0 {
 		t.Fatalf("ao_load returned %d, error %v", res, err)

@@ -168,12 +168,9 @@ func (d *Decoder) next(end byte) bool {
 		d.fail(ErrSyntax)
 		return false
 	}
+	// An end right after the comma is no value and no key: reading it fails.
 	d.i++
 	d.ws()
-	if d.i < len(d.b) && d.b[d.i] == end {
-		d.fail(ErrSyntax)
-		return false
-	}
 	return true
 }
 

@@ -127,6 +127,7 @@ func TestAModuleThatIsNotOneIsRefusedWithWhatToDo(t *testing.T) {
 		"size of six bytes": {core([]byte{1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x01}), module.CodeTruncated, "byte 8"},
 		"size of 4 GiB":     {core([]byte{1, 0xff, 0xff, 0xff, 0xff, 0x0f}), module.CodeTruncated, "byte 8"},
 		"name beyond end":   {core([]byte{0, 2, 9, 'a'}), module.CodeTruncated, "byte 10"},
+		"name one too long": {core([]byte{0, 2, 2, 'a'}), module.CodeTruncated, "byte 10"},
 		"custom of size 0":  {core([]byte{0, 0}), module.CodeTruncated, "byte 10"},
 		"one byte short":    {full[:len(full)-1], module.CodeTruncated, "byte 14"},
 	} {
