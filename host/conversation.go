@@ -46,8 +46,11 @@ type conversation struct {
 	usage    UsageView
 	// unsettled are the turns whose delivery is uncertain and could be settled.
 	unsettled []*turn
-	probes    []chan error
-	partials  map[string]*partial
+	// holdUnsettled: the queue waits for them, because the host has just
+	// recovered from a crash and no person has acted on it.
+	holdUnsettled bool
+	probes        []chan error
+	partials      map[string]*partial
 	// blocked: the last attempt failed, so nothing is started until a person
 	// does something; unlike a hold it also keeps answers back.
 	blocked bool

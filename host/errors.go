@@ -57,6 +57,7 @@ const (
 	CodeManifestInvalid     Code = "manifest_invalid"
 	CodeABIUnsupported      Code = "abi_unsupported"
 	CodeSchemasInvalid      Code = "schemas_invalid"
+	CodeSchemasMissing      Code = "schemas_missing"
 	CodeOutboundSchema      Code = "outbound_schema"
 	CodeNativeSessionTaken  Code = "native_session_taken"
 	CodeStoreLocked         Code = "store_locked"
@@ -131,7 +132,8 @@ var codeTexts = map[Code]string{
 	CodeManifestMissing:     "The module has no ao.manifest section. Add it with: ao-host bindings pack.",
 	CodeManifestInvalid:     "The module's manifest is invalid. The message names the field; correct it and pack again.",
 	CodeABIUnsupported:      "The module needs another ABI version than this host has. The message names both; update the host or use another build of the binding.",
-	CodeSchemasInvalid:      "The module's ao.schemas section is missing or damaged. Pack the module again.",
+	CodeSchemasInvalid:      "The module's ao.schemas section is damaged. Pack the module again.",
+	CodeSchemasMissing:      "The module has no ao.schemas section. Add it with: ao-host bindings pack.",
 	CodeOutboundSchema:      "A message to the harness did not fit the provider's schema and was not sent. Report it to the binding's author; try again with other settings.",
 	CodeNativeSessionTaken:  "Another conversation holds this harness session. Use that conversation, or start a new one.",
 	CodeStoreLocked:         "Another process has this data folder open. Use that process, end it, or choose another folder.",

@@ -211,7 +211,7 @@ func (c *conversation) hold(reason Code) {
 
 // release lets the queue run again; a person did something.
 func (c *conversation) release() {
-	c.blocked = false
+	c.blocked, c.holdUnsettled = false, false
 	if !c.row.Held {
 		return
 	}

@@ -51,11 +51,12 @@ func (c *conversation) onReady(r *abi.Ready) {
 	c.saveGeneration(s)
 	c.journal(EventCatalog, "", nil)
 	c.journalSession()
-	if len(c.unsettled) > 0 {
-		// The harness could not prove what became of them.
-		c.unsettled = nil
+	if len(c.unsettled) > 0 && c.holdUnsettled {
+		// The harness could not prove what became of them, and nobody has decided
+		// anything since.
 		c.hold(CodeUncertainDelivery)
 	}
+	c.unsettled, c.holdUnsettled = nil, false
 	c.answerProbes(nil)
 	c.tx.urgent = true
 }

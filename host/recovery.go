@@ -50,7 +50,10 @@ func (h *Host) recover(ctx context.Context) error {
 				return err
 			}
 			if uncertain {
-				a.tell(func() { a.start(true) })
+				a.tell(func() {
+					a.holdUnsettled = true
+					a.start(true)
+				})
 			}
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"sync"
 	"testing"
 	"time"
 
@@ -50,11 +49,6 @@ type rig struct {
 	cfg  host.Config
 	h    *host.Host
 	conv string
-
-	mu     sync.Mutex
-	events []host.Event
-	ends   context.CancelFunc
-	done   chan struct{}
 }
 
 // newRig writes the script and opens the host. The script is JSON, see package
@@ -107,28 +101,6 @@ func (r *rig) open() {
 		}
 		r.conv = c.ID
 	}
-	r.watch()
-}
-
-// watch collects the journal from its beginning.
-func (r *rig) watch() {
-	ctx, cancel := context.WithCancel(context.Background())
-	r.ends, r.done = cancel, make(chan struct{})
-	r.mu.Lock()
-	r.events = nil
-	r.mu.Unlock()
-	h, conv, done := r.h, r.conv, r.done
-	go func() {
-		defer close(done)
-		for ev, err := range h.Events(ctx, conv, 0) {
-			if err != nil {
-				return
-			}
-			r.mu.Lock()
-			r.events = append(r.events, ev)
-			r.mu.Unlock()
-		}
-	}()
 }
 
 func (r *rig) close() {
@@ -140,8 +112,6 @@ func (r *rig) close() {
 	if err := r.h.Close(ctx); err != nil {
 		r.t.Errorf("close: %v", err)
 	}
-	r.ends()
-	<-r.done
 	r.h = nil
 }
 
@@ -183,10 +153,24 @@ func (r *rig) dump() {
 	}
 }
 
+// journal reads the whole journal as it is now.
 func (r *rig) journal() []host.Event {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return append([]host.Event(nil), r.events...)
+	ctx := context.Background()
+	c, err := r.h.Conversation(ctx, r.conv)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var out []host.Event
+	for ev, err := range r.h.Events(ctx, r.conv, 0) {
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		out = append(out, ev)
+		if ev.Seq >= c.LastSeq {
+			break
+		}
+	}
+	return out
 }
 
 func (r *rig) controls() host.Controls {

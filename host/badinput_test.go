@@ -1,0 +1,352 @@
+package host_test
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/abi/module"
+	"github.com/aoagents/ao-host/host"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+func TestEveryCodeHasASentenceThatSaysWhatToDo(t *testing.T) {
+	var b strings.Builder
+	for _, c := range host.Codes() {
+		fmt.Fprintf(&b, "%s\n    %s\n", c.Code, c.Text)
+		if !strings.HasSuffix(c.Text, ".") || len(c.Text) < 20 {
+			t.Errorf("%s: %q is no sentence", c.Code, c.Text)
+		}
+	}
+	golden := filepath.Join("testdata", "codes.golden")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(want) != b.String() {
+		t.Fatalf("the table of codes differs from %s; a code is an interface, change it on purpose and run with -update:\n%s", golden, b.String())
+	}
+}
+
+func TestUnknownIDsAreToldApart(t *testing.T) {
+	r := newRig(t, echo)
+	ctx := t.Context()
+	turn := r.send("Go")
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	check := func(what string, err error, want host.Code) {
+		t.Helper()
+		if host.CodeOf(err) != want {
+			t.Errorf("%s: %v, want %s", what, err, want)
+		}
+		var e *host.Error
+		if errors.As(err, &e) && e.Advice() == "" {
+			t.Errorf("%s: no advice", what)
+		}
+	}
+	_, err := r.h.Send(ctx, "nope", host.Message{Content: host.Text("x")})
+	check("send to an unknown conversation", err, host.CodeUnknownConversation)
+	_, err = r.h.Controls(ctx, "nope")
+	check("controls of an unknown conversation", err, host.CodeUnknownConversation)
+	_, err = r.h.ConfigureNextTurn(ctx, "nope", 1, host.SettingsPatch{})
+	check("settings of an unknown conversation", err, host.CodeUnknownConversation)
+	for _, err := range r.h.Events(ctx, "nope", 0) {
+		check("events of an unknown conversation", err, host.CodeUnknownConversation)
+	}
+	_, err = r.h.Turn(ctx, r.conv, "nope")
+	check("an unknown turn", err, host.CodeUnknownTurn)
+	_, err = r.h.Retry(ctx, r.conv, "nope", "")
+	check("retry of an unknown turn", err, host.CodeUnknownTurn)
+	_, err = r.h.CancelQueued(ctx, r.conv, "nope")
+	check("cancel of an unknown turn", err, host.CodeUnknownTurn)
+	_, err = r.h.ResolveInput(ctx, r.conv, "nope", host.Answer{})
+	check("an unknown card", err, host.CodeUnknownInteraction)
+	_, err = r.h.ContinuePlan(ctx, r.conv, host.PlanDecision{Proposal: "nope"})
+	check("an unknown plan", err, host.CodeUnknownProposal)
+	_, err = r.h.RequestChanges(ctx, r.conv, host.PlanDecision{Proposal: "nope", Feedback: "x"})
+	check("changes to an unknown plan", err, host.CodeUnknownProposal)
+	_, err = r.h.Create(ctx, host.NewConversation{Harness: "nope", Cwd: r.cwd})
+	check("an unknown harness", err, host.CodeUnknownHarness)
+	_, err = r.h.Create(ctx, host.NewConversation{Harness: "codex", Cwd: filepath.Join(r.cwd, "gone")})
+	check("a missing directory", err, host.CodeWorkingDirMissing)
+	_, err = r.h.Create(ctx, host.NewConversation{Harness: "codex", Cwd: "relative"})
+	check("a relative directory", err, host.CodeInvalidArgument)
+	_, err = r.h.Stop(ctx, r.conv, host.StopOptions{})
+	check("stop while nothing runs", err, host.CodeNothingRunning)
+}
+
+func TestMessagesAreBoundedAndRepeatedClientIDsReturnTheFirstResult(t *testing.T) {
+	r := newRig(t, slow, func(c *host.Config) { c.MaxMessage, c.MaxAttachment = 1000, 1000 })
+	ctx := t.Context()
+	for _, b := range []struct {
+		name string
+		in   []host.Content
+		code host.Code
+	}{
+		{"no content", nil, host.CodeEmptyMessage},
+		{"an empty text", host.Text(""), host.CodeEmptyMessage},
+		{"an over-size text", host.Text(strings.Repeat("x", 1001)), host.CodeMessageTooLarge},
+		{"over-size in two blocks", append(host.Text(strings.Repeat("x", 600)), host.Text(strings.Repeat("x", 600))...), host.CodeMessageTooLarge},
+		{"an over-size image (C2)", []host.Content{{Type: abi.ContentImage, Media: "image/png", Bytes: make([]byte, 1001)}}, host.CodeMessageTooLarge},
+		{"an image without bytes", []host.Content{{Type: abi.ContentImage, Media: "image/png"}}, host.CodeEmptyMessage},
+		{"an unknown block", []host.Content{{Type: "hologram"}}, host.CodeInvalidArgument},
+	} {
+		if _, err := r.h.Send(ctx, r.conv, host.Message{Content: b.in}); host.CodeOf(err) != b.code {
+			t.Errorf("%s: %v, want %s", b.name, err, b.code)
+		}
+	}
+	first, err := r.h.Send(ctx, r.conv, host.Message{ClientID: "m1", Content: host.Text("One")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := r.h.Send(ctx, r.conv, host.Message{ClientID: "m1", Content: host.Text("One")})
+	if err != nil || again.ID != first.ID {
+		t.Fatalf("repeated: %v, %v", again.ID, err)
+	}
+	if turns, _ := r.h.Turns(ctx, r.conv); len(turns) != 1 {
+		t.Fatalf("%d turns", len(turns))
+	}
+	r.untilTurn(first.ID, host.TurnRunning)
+	_, err = r.h.Retry(ctx, r.conv, first.ID, "r1")
+	wantCode(t, err, host.CodeTurnNotRetryable)
+	r.stop(host.StopOptions{})
+	r.untilTurn(first.ID, host.TurnInterrupted)
+	_, err = r.h.Retry(ctx, r.conv, first.ID, "m1")
+	wantCode(t, err, host.CodeClientIDReused)
+}
+
+func TestPlansAreDecidedOnceAndOnTheRevisionThatWasRead(t *testing.T) {
+	r := newRig(t, primary)
+	r.configure(host.SettingsPatch{Mode: ptr("plan")})
+	turn := r.send("Plan")
+	card := r.untilInput()
+	r.answer(card.ID, host.Answer{Fields: []abi.FieldAnswer{answered("name", 0)}})
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	p := r.untilPlan()
+	_, err := r.h.ContinuePlan(t.Context(), r.conv, host.PlanDecision{Proposal: p.ID, Revision: p.Revision + 1})
+	wantCode(t, err, host.CodeProposalClosed)
+	_, err = r.h.RequestChanges(t.Context(), r.conv, host.PlanDecision{Proposal: p.ID, Revision: p.Revision})
+	wantCode(t, err, host.CodeEmptyMessage)
+	fb, err := r.h.RequestChanges(t.Context(), r.conv, host.PlanDecision{Proposal: p.ID, Revision: p.Revision, Feedback: "more"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.h.ContinuePlan(t.Context(), r.conv, host.PlanDecision{Proposal: p.ID, Revision: p.Revision})
+	wantCode(t, err, host.CodeProposalClosed)
+	again, err := r.h.RequestChanges(t.Context(), r.conv, host.PlanDecision{Proposal: p.ID, Revision: p.Revision, Feedback: "more"})
+	if err != nil || again.ID != fb.ID {
+		t.Fatalf("repeated feedback: %v, %v", again.ID, err)
+	}
+}
+
+// problem waits for a problem with the code and returns its text.
+func (r *rig) problem(code host.Code) string {
+	r.t.Helper()
+	msg := ""
+	r.until("problem "+string(code), func() bool {
+		for _, p := range r.controls().Problems {
+			if p.Code == string(code) {
+				msg = p.Message
+				return true
+			}
+		}
+		return false
+	})
+	return msg
+}
+
+func TestAHarnessThatCannotStartKeepsTheMessageAndSaysWhy(t *testing.T) {
+	dir := t.TempDir()
+	script := filepath.Join(dir, "harness with space")
+	write := func(path, text string) string {
+		if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, b := range []struct {
+		name string
+		argv []string
+		code host.Code
+		says string
+	}{
+		{"not installed", []string{"no-such-harness-command"}, host.CodeHarnessNotFound, "no-such-harness-command"},
+		{"a missing interpreter (L1)", []string{write(script, "#!/no/such/interpreter\n")}, host.CodeInterpreterMissing, "/no/such/interpreter"},
+		{"exits at once", []string{write(filepath.Join(dir, "exit"), "#!/bin/sh\necho 'bad flag' >&2\nexit 2\n")}, host.CodeHarnessExited, "bad flag"},
+		{"prints text and exits", []string{write(filepath.Join(dir, "text"), "#!/bin/sh\necho 'Welcome to the harness!'\nexit 0\n")}, host.CodeHarnessExited, "status 0"},
+	} {
+		t.Run(b.name, func(t *testing.T) {
+			r := newRig(t, echo, func(c *host.Config) { c.Launch = map[string]host.Launch{"codex": {Argv: b.argv}} })
+			turn := r.send("Go")
+			if msg := r.problem(b.code); !strings.Contains(msg, b.says) {
+				t.Fatalf("the problem says %q, not %q", msg, b.says)
+			}
+			if got := r.turn(turn.ID); got.State != host.TurnQueued {
+				t.Fatalf("the accepted message is %s", got.State)
+			}
+			if q := r.controls().Queue; !q.Held || len(q.Turns) != 1 {
+				t.Fatalf("queue %+v", q)
+			}
+			time.Sleep(50 * time.Millisecond)
+			if g := r.controls().Session.Generation; g != 1 {
+				t.Fatalf("it was started %d times without being asked", g)
+			}
+		})
+	}
+}
+
+func TestARemovedWorkingDirectoryIsNamedAndTheHistoryStaysReadable(t *testing.T) {
+	r := newRig(t, echo)
+	turn := r.send("Go")
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	r.close()
+	if err := os.RemoveAll(r.cwd); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	next := r.send("Again")
+	if msg := r.problem(host.CodeWorkingDirMissing); !strings.Contains(msg, r.cwd) {
+		t.Fatalf("problem %q", msg)
+	}
+	if s := r.turn(next.ID).State; s != host.TurnQueued {
+		t.Fatalf("message %s", s)
+	}
+	if got := r.texts(abi.ItemMessage); len(got) != 1 {
+		t.Fatalf("history %q", got)
+	}
+}
+
+func TestAVersionOutsideTheBindingsRangeIsAWarningAndItGoesOn(t *testing.T) {
+	wasm, err := os.ReadFile(filepath.Join("..", "bindings-wasm", "codex.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := module.ReadManifest(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	schemas, err := module.ReadSchemas(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Provider.Min, m.Provider.Max = "0.99.0", "0.153.x"
+	older, err := module.Pack(wasm, m.AppendJSON(nil), schemas)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, echo, func(c *host.Config) { c.Bindings = [][]byte{older} })
+	turn := r.send("Go")
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	if msg := r.problem(host.CodeProviderVersion); !strings.Contains(msg, "0.171.0") {
+		t.Fatalf("problem %q", msg)
+	}
+}
+
+func TestADataFolderThatCannotBeUsedIsRefusedWithItsReason(t *testing.T) {
+	r := newRig(t, echo)
+	_, err := host.Open(t.Context(), r.cfg)
+	wantCode(t, err, host.CodeStoreLocked)
+
+	cfg := r.cfg
+	cfg.Dir = filepath.Join(t.TempDir(), "file", "data")
+	if err := os.WriteFile(filepath.Dir(cfg.Dir), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := host.Open(t.Context(), cfg); err == nil || host.CodeOf(err) == "" {
+		t.Fatalf("a folder below a file: %v", err)
+	}
+}
+
+func TestModulesThatCannotBeUsedAreNamedAndReplaceNothing(t *testing.T) {
+	r := newRig(t, echo)
+	good, err := os.ReadFile(filepath.Join("..", "bindings-wasm", "codex.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	drop := filepath.Join(r.dir, "bindings")
+	if err := os.MkdirAll(drop, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range map[string][]byte{
+		"empty.wasm":     nil,
+		"foreign.wasm":   []byte("#!/bin/sh\necho hello\n"),
+		"truncated.wasm": good[:len(good)/2],
+		"component.wasm": append([]byte("\x00asm\x0d\x00\x01\x00"), good[8:]...),
+		"bare.wasm":      []byte("\x00asm\x01\x00\x00\x00"),
+		"stranger.wasm":  good,
+	} {
+		if err := os.WriteFile(filepath.Join(drop, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := map[string]host.Code{
+		"empty.wasm": host.CodeModuleForeign, "foreign.wasm": host.CodeModuleForeign, "truncated.wasm": host.CodeModuleTruncated,
+		"component.wasm": host.CodeModuleComponent, "bare.wasm": host.CodeManifestMissing, "stranger.wasm": host.CodeBindingNotAllowed,
+	}
+	list, err := r.h.Bindings(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := 0
+	for _, b := range list {
+		name := filepath.Base(b.Path)
+		if b.BuiltIn {
+			continue
+		}
+		got++
+		if b.Err == nil || b.Err.Code != want[name] {
+			t.Errorf("%s: %v, want %s", name, b.Err, want[name])
+		}
+	}
+	if got != len(want) {
+		t.Fatalf("%d modules listed, want %d", got, len(want))
+	}
+	// The working built-in binding is still the one in use (D10).
+	turn := r.send("Go")
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	if _, err := r.h.AllowBinding(t.Context(), "stranger"); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.h.AllowBinding(t.Context(), "truncated.wasm")
+	wantCode(t, err, host.CodeModuleTruncated)
+}
+
+func TestTheChildSeesNeitherTheDataFolderNorOtherVariables(t *testing.T) {
+	if _, err := exec.LookPath("env"); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "env")
+	r := newRig(t, echo, func(c *host.Config) {
+		c.Launch = map[string]host.Launch{"codex": {Argv: []string{"/bin/sh", "-c", "env > '" + out + "'"}}}
+		c.Env = append(c.Env, "SECRET_OF_ANOTHER_TOOL=1", "AO_HOST_DATA="+c.Dir, "LD_PRELOAD=/x.so")
+	})
+	r.send("Go")
+	r.problem(host.CodeHarnessExited)
+	b, err := os.ReadFile(out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bad := range []string{"SECRET_OF_ANOTHER_TOOL", "AO_HOST", "LD_PRELOAD", r.dir} {
+		if strings.Contains(string(b), bad) {
+			t.Errorf("the child's environment has %s", bad)
+		}
+	}
+	if !strings.Contains(string(b), "CODEX_HOME=") {
+		t.Error("the harness's home variable is missing")
+	}
+}
