@@ -18,7 +18,8 @@ type Options struct {
 	// file's lock, such as a SQLite shell; default 5 s.
 	BusyTimeout time.Duration
 	// MaxBatch is how many rows a transaction takes before it is committed
-	// without waiting for more; default 200.
+	// without waiting for more; default 200. Rows that are there already may still
+	// go along.
 	MaxBatch int
 	// MaxDelay is how long a submitted closure may wait for company; default
 	// 20 ms.

@@ -23,7 +23,8 @@ type Tx struct {
 	now func() time.Time
 	raw *sqlite3.Conn
 	st  *statements
-	// rows counts what the open transaction wrote, of all its closures.
+	// rows counts what the open transaction wrote, of all its closures. A large
+	// body counts as many rows as it has pages.
 	rows int
 	// heads are the journals that the open transaction appended to; touched are
 	// those that the running closure changed, as they were before it.
@@ -169,6 +170,12 @@ func (tx *Tx) wrote(err error, what string) error {
 	tx.rows++
 	return translate(err, what)
 }
+
+// pageBytes is the size of a page of the database.
+const pageBytes = 4096
+
+// weighs counts a body that was written with a row.
+func (tx *Tx) weighs(body []byte) { tx.rows += len(body) / pageBytes }
 
 // changed is wrote for a statement that must hit exactly one row.
 func (tx *Tx) changed(n int64, err error, what, id string) error {

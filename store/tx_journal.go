@@ -34,6 +34,7 @@ func (tx *Tx) AppendEvent(_ context.Context, ev *Event) error {
 	if err := tx.wrote(r.run(), "event"); err != nil {
 		return err
 	}
+	tx.weighs(ev.Body)
 	tx.touch(h)
 	h.last++
 	h.updated = max(h.updated, at)

@@ -49,6 +49,7 @@ func (tx *Tx) AppendInput(_ context.Context, i Input) error {
 	r.int(i.Now)
 	r.text(i.Kind)
 	r.blob(i.Body)
+	tx.weighs(i.Body)
 	return tx.wrote(r.run(), "input")
 }
 
@@ -72,6 +73,7 @@ func (tx *Tx) InsertOutbox(_ context.Context, o Outbox) error {
 	r.text(o.InteractionID)
 	r.blob(o.Frame)
 	r.time(o.WrittenAt)
+	tx.weighs(o.Frame)
 	return tx.wrote(r.run(), "outbox frame")
 }
 

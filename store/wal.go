@@ -27,8 +27,7 @@ type walKeeper struct {
 	gate sync.RWMutex
 
 	// pages is the length of the log after the last commit.
-	pages    int
-	pageSize int64
+	pages int
 	// due: the store became idle and has not looked at the log since.
 	due bool
 	// forceAt is the size in bytes at which the log is truncated without waiting
@@ -51,7 +50,7 @@ const (
 )
 
 func newWALKeeper(conn *sqlite3.Conn, path string, opts Options) *walKeeper {
-	k := &walKeeper{conn: conn, path: path, opts: opts, pageSize: 4096, due: true, forceAt: 2 * opts.WALLimit}
+	k := &walKeeper{conn: conn, path: path, opts: opts, due: true, forceAt: 2 * opts.WALLimit}
 	conn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
 		k.pages = pages
 		return nil
@@ -64,7 +63,7 @@ func (k *walKeeper) busy() { k.due = true }
 
 // committed is called after each commit, once the callers know of it.
 func (k *walKeeper) committed() {
-	if k.pages < min(checkpointPages, int(k.opts.WALLimit/k.pageSize)) {
+	if k.pages < min(checkpointPages, int(k.opts.WALLimit/pageBytes)) {
 		return
 	}
 	if k.size() > k.forceAt {

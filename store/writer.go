@@ -17,7 +17,8 @@ import (
 
 // writer owns the one connection that writes. Closures run one after another,
 // each in a savepoint of its own, in a transaction that is committed when
-// somebody waits for it, when it has MaxBatch rows, or MaxDelay after it began.
+// somebody waits for it, when it has MaxBatch rows and no more are there, or
+// MaxDelay after it began.
 //
 // A closure is run as soon as the writer is free, not when its transaction is
 // committed, so the wait for company is no idle time.
@@ -41,6 +42,11 @@ type writer struct {
 	failed atomic.Pointer[Error]
 	done   chan struct{}
 }
+
+// backlogFactor: a transaction grows to so many times MaxBatch, within its
+// MaxDelay, when the rows are there already. The slower the disk syncs, the longer
+// the backlog, and the more a shared sync is worth.
+const backlogFactor = 8
 
 // newWriter takes a connection of pool for itself.
 func newWriter(ctx context.Context, pool *sql.DB, path string, opts Options) (*writer, error) {
@@ -82,12 +88,12 @@ func (w *writer) run() {
 		for _, p := range items {
 			w.runOne(p)
 			waited = waited || p.urgent()
-			if w.tx.rows >= w.opts.MaxBatch {
+			if w.tx.rows >= w.opts.MaxBatch*backlogFactor || (w.tx.rows >= w.opts.MaxBatch && !time.Now().Before(w.flushAt)) {
 				w.commit()
 				waited = false
 			}
 		}
-		if w.open && (waited || closed || !time.Now().Before(w.flushAt)) {
+		if w.open && (waited || closed || w.tx.rows >= w.opts.MaxBatch || !time.Now().Before(w.flushAt)) {
 			w.commit()
 		}
 		if len(items) > 0 {

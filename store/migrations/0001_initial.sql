@@ -106,7 +106,9 @@ CREATE TABLE interaction (
     ordinal         INTEGER PRIMARY KEY
 ) STRICT;
 
-CREATE INDEX interaction_key ON interaction (conversation_id, key, generation);
+-- Each index ends in the ordinal, the table's own key, so lists need no sorting.
+CREATE INDEX interaction_conversation ON interaction (conversation_id);
+CREATE INDEX interaction_key ON interaction (conversation_id, key);
 CREATE INDEX interaction_unsettled ON interaction (conversation_id) WHERE state <> 'closed';
 
 CREATE TABLE proposal (
@@ -125,6 +127,7 @@ CREATE TABLE proposal (
     ordinal         INTEGER PRIMARY KEY
 ) STRICT;
 
+CREATE INDEX proposal_conversation ON proposal (conversation_id);
 CREATE INDEX proposal_key ON proposal (conversation_id, key);
 
 CREATE TABLE input (
