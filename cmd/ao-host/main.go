@@ -18,9 +18,14 @@ func main() {
 }
 
 func run() int {
+	self, err := os.Executable()
+	if err != nil {
+		// Only the demo starts this program again; it will say what is missing.
+		self = os.Args[0]
+	}
 	app := &cli.App{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Env: os.Getenv, Open: open, Signals: signals,
+		Env: os.Getenv, Open: open, Self: []string{self}, Signals: signals,
 	}
 	return app.Run(context.Background())
 }

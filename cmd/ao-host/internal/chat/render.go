@@ -20,6 +20,11 @@ type Renderer struct {
 	Width int
 	// Color: headings are emphasised.
 	Color bool
+	// Dir is the project folder; paths inside it are shown relative to it.
+	Dir string
+	// Whole: a card is shown with its questions and decisions. It is false where
+	// a dialog shows them one by one.
+	Whole bool
 
 	w       io.Writer
 	numbers map[string]int
@@ -28,8 +33,9 @@ type Renderer struct {
 	turns   map[string]host.Turn
 	// open is the item whose streamed text is at the end of the output.
 	open string
-	// fresh: the cursor is at the start of a line.
+	// fresh: the cursor is at the start of a line; headed: behind a heading.
 	fresh    bool
+	headed   bool
 	progress string
 	observed abi.Observed
 	told     map[string]bool
@@ -46,7 +52,7 @@ func NewRenderer(w io.Writer, width int, color bool) *Renderer {
 	return &Renderer{
 		Width: width, Color: color, w: w, fresh: true,
 		numbers: map[string]int{}, shown: map[string]string{},
-		items: map[string]*itemText{}, turns: map[string]host.Turn{}, told: map[string]bool{},
+		items: map[string]*itemText{}, told: map[string]bool{},
 	}
 }
 
@@ -85,7 +91,7 @@ func (r *Renderer) Event(ev host.Event) error {
 	case host.EventProblem:
 		return decode(ev, r.problem)
 	case host.EventObserved:
-		return decode(ev, func(o abi.Observed) { r.observed = o; r.compare() })
+		return decode(ev, func(o abi.Observed) { r.observed = o })
 	case host.EventAgentTurn:
 		return decode(ev, func(a host.AgentTurn) {
 			if a.Running {
@@ -120,8 +126,11 @@ func (r *Renderer) Number(kind, id string) string {
 }
 
 func (r *Renderer) turn(t host.Turn) {
-	r.turns[t.ID] = t
 	name := r.Number("turn", t.ID)
+	if t.State == host.TurnDispatched {
+		// What is in force for this turn is reported after this moment.
+		r.observed = abi.Observed{}
+	}
 	if t.State == host.TurnDispatched || r.shown[t.ID] == string(t.State) {
 		return
 	}
@@ -142,13 +151,15 @@ func (r *Renderer) turn(t host.Turn) {
 	case t.State == host.TurnUncertain:
 		r.notice("!", advice(string(host.CodeUncertainDelivery), ""))
 	}
-	r.compare()
+	if t.State.Ended() {
+		r.compare(t)
+	}
 }
 
 // submission shows what was sent, once.
 func (r *Renderer) submission(t host.Turn) {
-	if len(r.shown) > 0 {
-		r.paragraph("")
+	if len(r.shown) > 0 && !r.headed {
+		r.line()
 		r.write("\n")
 	}
 	for _, c := range t.Content {
@@ -245,6 +256,9 @@ func (r *Renderer) tool(i abi.Item) {
 	if what == "" {
 		what = i.Text
 	}
+	if rel, inside := strings.CutPrefix(what, r.Dir+"/"); inside && r.Dir != "" {
+		what = rel
+	}
 	line := toolWord(i) + " " + oneLine(what)
 	if i.Child != "" {
 		line = "(child agent) " + line
@@ -303,11 +317,25 @@ func (r *Renderer) interaction(i host.Interaction) {
 	switch {
 	case i.State == host.InteractionOpen:
 		r.paragraph(Card(i.Ask, r.Width))
+		if r.Whole {
+			r.choices(i.Ask)
+		}
 	case i.State != host.InteractionClosed:
 	case i.Automatic != "":
 		r.notice("*", fmt.Sprintf("Answered for you, because of the permission %s.", or(i.Automatic, "in force")))
 	default:
 		r.notice("*", cardWord(i.Ask.Type)+" "+string(i.Disposition)+".")
+	}
+}
+
+// choices shows what a card offers to choose from.
+func (r *Renderer) choices(a abi.Interaction) {
+	for i, f := range a.Fields {
+		r.paragraph(fieldText(f, i+1, len(a.Fields), r.Width))
+	}
+	if len(a.Decisions) > 0 {
+		st, _ := decisions(a.Decisions, r.Width).next()
+		r.paragraph(st.text)
 	}
 }
 
@@ -344,19 +372,14 @@ func (r *Renderer) problem(p abi.Problem) {
 	r.once(key, "!", text)
 }
 
-// compare says when the provider reports another mode or permission than the
-// running turn was sent with; nothing is replaced silently.
-func (r *Renderer) compare() {
-	for _, t := range r.turns {
-		if t.State != host.TurnRunning {
-			continue
-		}
-		if o := r.observed.Mode; o != "" && t.Settings.Mode != "" && o != t.Settings.Mode {
-			r.once("observed mode "+t.ID+o, "!", fmt.Sprintf("The harness reports mode %s; this turn asked for %s.", display.Line(o), display.Line(t.Settings.Mode)))
-		}
-		if o := r.observed.Permission; o != "" && t.Settings.Permission != "" && o != t.Settings.Permission {
-			r.once("observed permission "+t.ID+string(o), "!", fmt.Sprintf("The harness reports permission %s; this turn asked for %s.", display.Line(string(o)), t.Settings.Permission))
-		}
+// compare says when the provider last reported another mode or permission than
+// the turn was sent with; nothing is replaced silently.
+func (r *Renderer) compare(t host.Turn) {
+	if o := r.observed.Mode; o != "" && t.Settings.Mode != "" && o != t.Settings.Mode {
+		r.notice("!", fmt.Sprintf("The harness reports mode %s; this turn asked for %s.", display.Line(o), display.Line(t.Settings.Mode)))
+	}
+	if o := r.observed.Permission; o != "" && t.Settings.Permission != "" && o != t.Settings.Permission {
+		r.notice("!", fmt.Sprintf("The harness reports permission %s; this turn asked for %s.", display.Line(string(o)), display.Line(string(t.Settings.Permission))))
 	}
 }
 
@@ -396,6 +419,13 @@ func originWord(o abi.Origin) string {
 
 // Notice writes a line of the program's own.
 func (r *Renderer) Notice(text string) { r.notice("*", text) }
+
+// Heading begins a part of the output.
+func (r *Renderer) Heading(text string) {
+	r.line()
+	r.write("\n" + r.strong("== "+text) + "\n")
+	r.headed = true
+}
 
 // Paragraph writes a text as it stands, on lines of its own.
 func (r *Renderer) Paragraph(text string) { r.paragraph(text) }
@@ -453,6 +483,7 @@ func (r *Renderer) write(s string) {
 	}
 	// A terminal that went away is noticed by the reader of its input.
 	_, _ = io.WriteString(r.w, s)
+	r.headed = false
 	r.fresh = strings.HasSuffix(s, "\n")
 }
 

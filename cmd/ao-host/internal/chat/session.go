@@ -151,6 +151,7 @@ func (s *Session) start(ctx context.Context) error {
 		return err
 	}
 	s.held = c.Queue.Held
+	s.render.Dir, s.render.Whole = c.Cwd, !s.asks()
 	s.cards, err = s.Core.Inputs(ctx, s.Conversation)
 	return err
 }
@@ -326,13 +327,6 @@ func (s *Session) advance(ctx context.Context) (Outcome, bool, error) {
 // unasked says how to answer what a run without a terminal cannot ask.
 func (s *Session) unasked(what string, c host.Interaction) {
 	s.render.interaction(c)
-	for i, f := range c.Ask.Fields {
-		s.render.Paragraph(fieldText(f, i+1, len(c.Ask.Fields), s.Console.Width))
-	}
-	if len(c.Ask.Decisions) > 0 {
-		st, _ := decisions(c.Ask.Decisions, s.Console.Width).next()
-		s.render.Paragraph(st.text)
-	}
 	text, command := what+": it waits for a person, and standard input is not a terminal. Answer in a terminal:", "ao-host run --conversation "+s.Conversation
 	if c.Ask.Route == abi.RouteNative {
 		// The agent's request ends with its process, which ends with this run.

@@ -124,11 +124,10 @@ func TestARunShowsTextToolsChecklistAndTheStateOfEachTurn(t *testing.T) {
 		f.Emit(host.EventItem, u.ID, abi.Item{ID: "c1", Type: abi.ItemCommand, Status: abi.ItemRunning, Title: "ls -la"})
 		f.Emit(host.EventItem, u.ID, abi.Item{ID: "c1", Type: abi.ItemCommand, Status: abi.ItemCompleted, Title: "ls -la"})
 		f.Emit(host.EventItem, u.ID, abi.Item{ID: "c2", Type: abi.ItemCommand, Status: abi.ItemFailed, Title: "go test ./... && " + strings.Repeat("very-long ", 12)})
-		f.Emit(host.EventItem, u.ID, abi.Item{ID: "e", Type: abi.ItemEdit, Status: abi.ItemCompleted, Title: "hello.txt"})
+		f.Emit(host.EventItem, u.ID, abi.Item{ID: "e", Type: abi.ItemEdit, Status: abi.ItemCompleted, Title: "/project/hello.txt"})
 		f.Emit(host.EventItem, u.ID, abi.Item{ID: "k", Type: abi.ItemTool, Status: abi.ItemCompleted, Title: "look something up", Child: "thread-2"})
 		f.Emit(host.EventItem, u.ID, abi.Item{ID: "old", Type: abi.ItemMessage, Status: abi.ItemCompleted, Text: "history", Replay: true})
 		f.Emit(host.EventWarning, u.ID, abi.Warning{Code: string(host.CodeSessionReplaced)})
-		f.Emit(host.EventObserved, u.ID, abi.Observed{Mode: "default", Permission: abi.PermissionAuto})
 		f.Emit(host.EventObserved, u.ID, abi.Observed{Mode: "default", Permission: abi.PermissionAuto})
 		f.Emit("a_type_of_the_future", u.ID, map[string]string{"x": "y"})
 		// After the turn's end the items stand for the deltas.

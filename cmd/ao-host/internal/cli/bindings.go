@@ -170,7 +170,7 @@ func (a *App) bindingsInspectCommand() *cobra.Command {
 			}
 			text := manifestText(v.Manifest, v.Digest, a.con.Width)
 			for _, p := range v.Schemas {
-				text += display.Wrap(fmt.Sprintf("schemas      %s %s, made by: %s", display.Line(p.Package), display.Line(p.Version), words(p.Command)), "", a.con.Width) + "\n"
+				text += field("schemas", fmt.Sprintf("%s %s, made by: %s", display.Line(p.Package), display.Line(p.Version), words(p.Command)), a.con.Width)
 			}
 			return a.write("%s", text)
 		},
@@ -226,16 +226,10 @@ const maxModule = 64 << 20
 // manifestText shows what a module asks for and what it declares.
 func manifestText(m abi.Manifest, digest string, width int) string {
 	var b strings.Builder
-	row := func(name, text string) {
-		if text == "" {
-			return
-		}
-		lines := strings.Split(display.Wrap(text, "", width-13), "\n")
-		b.WriteString(fmt.Sprintf("%-13s", name) + strings.Join(lines, "\n"+strings.Repeat(" ", 13)) + "\n")
-	}
+	row := func(name, text string) { b.WriteString(field(name, text, width)) }
 	row("harness", display.Line(m.Harness)+" – "+display.Line(m.Title))
 	row("version", display.Line(m.BindingVersion))
-	row("digest", digest)
+	row("sha256", strings.TrimPrefix(digest, "sha256:"))
 	row("ABI", display.Line(m.ABI.Min+" to "+m.ABI.Max)+", saved state "+fmt.Sprint(m.StateVersion))
 	row("starts", words(m.Launch.Argv))
 	for _, p := range m.Launch.PermissionArgv {
@@ -267,6 +261,16 @@ func manifestText(m abi.Manifest, digest string, width int) string {
 	row("a person", display.Line(strings.Join(asks, ", ")))
 	row("by itself", display.Line(strings.Join(automatic, ", ")))
 	return b.String()
+}
+
+// field writes a name and a text beside it, nothing when there is no text.
+func field(name, text string, width int) string {
+	const column = 13
+	if text == "" {
+		return ""
+	}
+	lines := strings.Split(display.Wrap(text, "", width-column), "\n")
+	return fmt.Sprintf("%-*s", column, name) + strings.Join(lines, "\n"+strings.Repeat(" ", column)) + "\n"
 }
 
 func words(argv []string) string {

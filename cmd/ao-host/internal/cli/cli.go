@@ -30,6 +30,9 @@ type App struct {
 	Env func(string) string
 	// Open opens a data folder.
 	Open core.Opener
+	// Self is the command that starts this program again; the demo's harness is
+	// this program.
+	Self []string
 	// Signals begins to deliver the person's Ctrl-C and the request to end, until
 	// stop is called. Nil: there are none.
 	Signals func() (interrupt, terminate <-chan struct{}, stop func())
@@ -80,7 +83,7 @@ question and plan of the agent.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{text: err.Error(), command: cmd.CommandPath()}
 	})
-	root.AddCommand(a.runCommand(), a.listCommand(), a.showCommand(), a.exportCommand(), a.bindingsCommand(), a.schemasCommand(), a.codesCommand(), a.versionCommand())
+	root.AddCommand(a.runCommand(), a.listCommand(), a.showCommand(), a.exportCommand(), a.bindingsCommand(), a.schemasCommand(), a.codesCommand(), a.versionCommand(), a.demoCommand(), a.scriptedCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root
@@ -100,6 +103,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
+	cmd.SuggestionsMinimumDistance = 2
 	text := fmt.Sprintf("%q is not a command of %s", args[0], cmd.CommandPath())
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		text += "; did you mean " + strings.Join(near, " or ") + "?"

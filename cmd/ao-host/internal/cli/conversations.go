@@ -68,7 +68,7 @@ type conversationView struct {
 
 func (a *App) showCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "show ID", Short: "Show a conversation: its turns with the settings each was frozen with",
+		Use: "show ID", Short: "Show a conversation: turns, frozen settings, states",
 		Args: exactly("a conversation id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), nil, func(c core.Core) error {

@@ -33,13 +33,13 @@ func (a *App) runCommand() *cobra.Command {
 		Use:   "run (--harness H | --conversation ID) [flags] [PROMPT | -]",
 		Short: "Send a message to an agent and follow it until it is done",
 		Long: `Send a message to an agent and follow it until it is done. The agent's text is
-printed as it comes, a tool call as one line. Questions, permission requests and
-plans are asked on the terminal; without a terminal the run ends with exit code 3
-and says how to answer. Ctrl-C stops the turn, a second Ctrl-C leaves.
+printed as it comes, a tool call as one line. Questions, permission requests
+and plans are asked on the terminal; without a terminal the run ends with exit
+code 3 and says how to answer. Ctrl-C stops the turn, a second Ctrl-C leaves.
 
-With --conversation an earlier conversation goes on. Without a prompt, what waits
-in it is asked, and a held queue goes on. The prompt "-" is read from standard
-input.
+With --conversation an earlier conversation goes on. Without a prompt, what
+waits in it is asked, and a held queue goes on. The prompt "-" is read from
+standard input.
 
 A setting that is given is remembered for later turns; an empty value resets it
 to the provider's own default.

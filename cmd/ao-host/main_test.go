@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/cli"
+)
+
+// TestMain makes the test binary the commands of the scripts.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"ao-host": func() {
+			// The name of this executable is the test's; the script finds the command by
+			// PATH, and so must the demo.
+			self, err := exec.LookPath(os.Args[0])
+			if err != nil {
+				// It was started by its path, as the harness of a script.
+				self = os.Args[0]
+			}
+			os.Exit((&cli.App{
+				Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
+				Env: os.Getenv, Open: open, Self: []string{self}, Signals: signals,
+			}).Run(context.Background()))
+		},
+		// exits runs a command and wants an exit code: exits 3 ao-host run …
+		"exits": func() {
+			cmd := exec.Command(os.Args[2], os.Args[3:]...)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+			err := cmd.Run()
+			if got := cmd.ProcessState.ExitCode(); fmt.Sprint(got) != os.Args[1] {
+				fmt.Fprintf(os.Stderr, "exit code %d, wanted %s (%v)\n", got, os.Args[1], err)
+				os.Exit(1)
+			}
+		},
+	})
+}
+
+func TestScripts(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("AO_HOST_DATA", filepath.Join(e.WorkDir, "data"))
+			e.Setenv("REPO", root)
+			// A login shell may set another PATH, so scripts name the command.
+			self, err := exec.LookPath("ao-host")
+			if err != nil {
+				return err
+			}
+			e.Setenv("SELF", self)
+			e.Setenv("HOME", e.WorkDir)
+			e.Setenv("CODEX_HOME", filepath.Join(e.WorkDir, "codex-home"))
+			e.Setenv("TERM", "dumb")
+			// Without a login shell the environment is this one.
+			e.Setenv("SHELL", "/bin/sh")
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"truncate":  truncate,
+			"columns":   columns,
+			"setid":     setid,
+			"samebytes": samebytes,
+			"newer":     newer,
+			"await":     await,
+		},
+	})
+}
+
+// truncate keeps the first part of a file: truncate FROM TO 1/2.
+func truncate(ts *testscript.TestScript, _ bool, args []string) {
+	var num, den int
+	if _, err := fmt.Sscanf(args[2], "%d/%d", &num, &den); err != nil {
+		ts.Fatalf("%v", err)
+	}
+	b := ts.ReadFile(args[0])
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(b[:len(b)*num/den]), 0o644))
+}
+
+// columns checks that no line of a file is wider than 80 columns.
+func columns(ts *testscript.TestScript, _ bool, args []string) {
+	for i, line := range strings.Split(ts.ReadFile(args[0]), "\n") {
+		if n := len([]rune(line)); n > 80 {
+			ts.Fatalf("line %d of %s has %d columns: %s", i+1, args[0], n, line)
+		}
+	}
+}
+
+// setid puts what follows a prefix in a file into a variable:
+// setid ID stdout 'conversation '.
+func setid(ts *testscript.TestScript, _ bool, args []string) {
+	for line := range strings.Lines(ts.ReadFile(args[1])) {
+		if _, id, ok := strings.Cut(strings.TrimSpace(line), args[2]); ok {
+			ts.Setenv(args[0], strings.Trim(id, `",`))
+			return
+		}
+	}
+	ts.Fatalf("no line with %q in %s", args[2], args[1])
+}
+
+func samebytes(ts *testscript.TestScript, neg bool, args []string) {
+	if (ts.ReadFile(args[0]) == ts.ReadFile(args[1])) == neg {
+		ts.Fatalf("%s and %s: the same bytes: %v", args[0], args[1], neg)
+	}
+}
+
+// newer gives a data file the schema version of a program of the future: the
+// number is at byte 60 of SQLite's header (user_version).
+func newer(ts *testscript.TestScript, _ bool, args []string) {
+	f, err := os.OpenFile(ts.MkAbs(args[0]), os.O_RDWR, 0)
+	ts.Check(err)
+	_, err = f.WriteAt([]byte{0, 0, 0, 99}, 60)
+	ts.Check(err)
+	ts.Check(f.Close())
+}
+
+// await waits for a file.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
+			return
+		}
+	}
+	ts.Fatalf("%s did not appear", args[0])
+}
