@@ -129,6 +129,9 @@ exporter = "none"
 trace_exporter = "none"
 metrics_exporter = "none"
 
+[tools.update_plan]
+enabled = true
+
 [model_providers.mock]
 name = "mock"
 wire_api = "responses"

@@ -1,6 +1,9 @@
 package scripted_test
 
 import (
+	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -9,54 +12,36 @@ import (
 
 const unknownThread = "0199a229-0000-7000-8000-000000000000"
 
-// The texts are those of the real binaries; lab's live tests hold them against both.
+// The refusals are those of the real binaries: lab's live tests hold both versions against the same file.
 func TestRequestsThatTheRealHarnessRefusesAreRefusedInItsWords(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("..", "..", "testdata", "scripts", "refusals.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var refusals []struct {
+		Before, Method string
+		Params         json.RawMessage
+		Code           int
+		Message        string
+	}
+	if err := json.Unmarshal(data, &refusals); err != nil {
+		t.Fatal(err)
+	}
 	for _, version := range []string{scripted.Version171, scripted.Version153} {
 		t.Run(version, func(t *testing.T) {
 			c := connect(t, scripted.Script{Version: version}, t.TempDir())
-			expect := func(method string, params any, code int, message string) {
-				t.Helper()
-				f := c.call(method, params)
-				switch {
-				case f.Error == nil:
-					t.Errorf("%s %v: no error", method, params)
-				case f.Error.Code != code || !strings.HasPrefix(f.Error.Message, message):
-					t.Errorf("%s %v: %d %s, want %d %s", method, params, f.Error.Code, f.Error.Message, code, message)
+			thread := ""
+			for _, r := range refusals {
+				if r.Before == "" && thread == "" {
+					c.hello()
+					thread = c.thread(t.TempDir())
+				}
+				fill := strings.NewReplacer("$UNKNOWN", unknownThread, "$THREAD", thread)
+				f := c.call(r.Method, json.RawMessage(fill.Replace(string(r.Params))))
+				if f.Error == nil || f.Error.Code != r.Code || !strings.HasPrefix(f.Error.Message, fill.Replace(r.Message)) {
+					t.Errorf("%s %s:\n got %.300s\nwant %d %s", r.Method, r.Params, f.raw, r.Code, r.Message)
 				}
 			}
-			expect("model/list", obj{}, -32600, "Not initialized")
-			expect("initialize", obj{}, -32600, "Invalid request: missing field `clientInfo`")
-			c.hello()
-			expect("initialize", obj{"clientInfo": obj{"name": "x", "version": "1"}}, -32600, "Already initialized")
-			expect("no/such", obj{}, -32600, "Invalid request: unknown variant `no/such`, expected one of `")
-			expect("turn/start", obj{"threadId": unknownThread, "input": []obj{}}, -32600, "thread not found: "+unknownThread)
-			expect("turn/start", obj{"threadId": "nope", "input": []obj{}}, -32600,
-				"invalid thread id: invalid character: expected an optional prefix of `urn:uuid:` followed by [0-9a-fA-F-], found `n` at 1")
-			expect("turn/start", obj{"input": []obj{}}, -32600, "Invalid request: missing field `threadId`")
-			expect("turn/start", obj{"threadId": unknownThread}, -32600, "Invalid request: missing field `input`")
-			expect("turn/start", obj{"threadId": 5, "input": []obj{}}, -32600, "Invalid request: invalid type: integer `5`, expected a string")
-			expect("thread/resume", obj{"threadId": unknownThread}, -32600, "no rollout found for thread id "+unknownThread)
-			expect("thread/resume", obj{"threadId": "nope"}, -32600,
-				"invalid session id: invalid character: expected an optional prefix of `urn:uuid:` followed by [0-9a-fA-F-], found `n` at 1")
-			expect("thread/resume", obj{}, -32600, "Invalid request: missing field `threadId`")
-			expect("thread/items/list", obj{"threadId": unknownThread}, -32601, "thread/items/list is not supported yet")
-			expect("thread/turns/list", obj{"threadId": unknownThread}, -32600, "thread not loaded: "+unknownThread)
-			expect("turn/interrupt", obj{"threadId": unknownThread, "turnId": "x"}, -32600, "thread not found: "+unknownThread)
-			expect("turn/steer", obj{"threadId": unknownThread, "expectedTurnId": "x", "input": []obj{}}, -32600, "thread not found: "+unknownThread)
-			expect("thread/start", obj{"approvalPolicy": "banana"}, -32600,
-				"Invalid request: unknown variant `banana`, expected one of `untrusted`, `on-request`, `granular`, `never`")
-			expect("model/list", obj{"cursor": "zzz"}, -32600, "invalid cursor: zzz")
-			thread := c.thread(t.TempDir())
-			expect("turn/interrupt", obj{"threadId": thread, "turnId": "x"}, -32600, "no active turn to interrupt")
-			expect("turn/steer", obj{"threadId": thread, "expectedTurnId": "x", "input": []obj{{"type": "text", "text": "hi"}}}, -32600, "no active turn to steer")
-			expect("thread/items/list", obj{"threadId": thread}, -32601, "thread/items/list is not supported yet")
-			expect("thread/resume", obj{"threadId": thread}, -32600, "no rollout found for thread id "+thread)
-			input := []obj{{"type": "text", "text": "x"}}
-			expect("turn/start", obj{"threadId": thread, "input": input, "collaborationMode": obj{"mode": "zen", "settings": obj{"model": "m"}}}, -32600,
-				"Invalid request: unknown variant `zen`, expected one of `plan`, `code`, `custom`, `default`, `execute`, `pair_programming`")
-			expect("turn/start", obj{"threadId": thread, "input": input, "collaborationMode": obj{"mode": "plan", "settings": obj{}}}, -32600,
-				"Invalid request: missing field `model`")
-			expect("turn/start", obj{"threadId": thread, "input": input, "sandboxPolicy": obj{"type": "open"}}, -32600, "Invalid request: unknown variant `open`")
 		})
 	}
 }
