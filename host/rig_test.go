@@ -308,6 +308,14 @@ func bodies[T any](r *rig, typ host.EventType) []T {
 	return out
 }
 
+// decode decodes the body of one event.
+func decode(t *testing.T, body []byte, v any) {
+	t.Helper()
+	if err := json.Unmarshal(body, v); err != nil {
+		t.Fatalf("%s: %v", body, err)
+	}
+}
+
 func ptr[T any](v T) *T { return &v }
 
 func wantCode(t *testing.T, err error, want host.Code) {
