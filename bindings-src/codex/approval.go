@@ -12,7 +12,7 @@ import (
 type approval struct {
 	thread, turn, item         string
 	reason, command, cwd, root string
-	kind, host                 string
+	kind                       string
 	network, extra             []byte
 	execRule, networkRules     []byte
 	permissions, changes       []byte

@@ -23,6 +23,8 @@ func (r *Reducer) notification(m *abi.Message, out *guest.Effects) {
 		r.item(m.Params, false, m.Replay, out)
 	case MethodItemCompleted:
 		r.item(m.Params, true, m.Replay, out)
+	case MethodItemAutoApprovalReviewStarted, MethodItemAutoApprovalReviewCompleted:
+		r.autoReview(m, out)
 	case MethodItemFileChangePatchUpdated:
 		r.patchUpdated(m.Params)
 	case MethodTurnStarted, MethodTurnCompleted:
@@ -319,7 +321,7 @@ func (r *Reducer) usage(params []byte, out *guest.Effects) {
 
 func readCounters(d *jsonwire.Decoder) (m []abi.Metric) {
 	eachKey(d, func(k []byte, d *jsonwire.Decoder) {
-		name := ""
+		var name string
 		switch string(k) {
 		case FieldTotalTokens:
 			name = "total_tokens"

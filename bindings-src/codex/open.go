@@ -127,10 +127,15 @@ func (r *Reducer) readBaseline(result []byte, out *guest.Effects) {
 	}
 	r.baselineThread = t.id
 	r.baseline, r.baselineKnown = t.stance, true
+	r.unsubscribe(t.id, out)
+}
+
+// unsubscribe lets a thread go that is not the session's.
+func (r *Reducer) unsubscribe(thread string, out *guest.Effects) {
 	p := append(r.buf[:0], '{')
-	p = jsonwire.AppendField(p, FieldThreadID, t.id)
+	p = jsonwire.AppendField(p, FieldThreadID, thread)
 	p = append(p, '}')
-	r.call(out, &abi.Call{Token: tokenRelease, Method: MethodThreadUnsubscribe, Params: p, TimeoutMS: readTimeoutMS})
+	r.call(out, &abi.Call{Token: tokenRelease + thread, Method: MethodThreadUnsubscribe, Params: p, TimeoutMS: readTimeoutMS})
 }
 
 // opened notes one of the first answers and goes on after the last.
@@ -247,6 +252,13 @@ func (r *Reducer) readSession(token string, result []byte, out *guest.Effects) {
 		} else {
 			r.startFailed(&err, out)
 		}
+		return
+	}
+	if token == tokenResume && t.id != r.open.NativeSession {
+		// 0.153.4 answers an id it does not have with a thread whose id is similar
+		// (seen). That one may belong to another conversation (rule 21).
+		r.unsubscribe(t.id, out)
+		r.resumeFailed(&abi.CallError{Message: "Codex resumed another thread than the one asked for"}, out)
 		return
 	}
 	r.session, r.sessionModel = t.id, t.model

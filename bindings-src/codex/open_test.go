@@ -80,6 +80,9 @@ func TestModelsAreReadPageByPage(t *testing.T) {
 	}
 	r.result("model/list", `{"data":[{"model":"two"},{"model":"one"}],"nextCursor":null}`)
 	ready := one(t, r.result("thread/start", threadResult(threadID)), isReady)
+	if !ready.Catalog.Models[0].Images {
+		t.Error("a server that tells no modalities was taken for one without images")
+	}
 	var ids []string
 	for _, m := range ready.Catalog.Models {
 		ids = append(ids, m.ID)
@@ -158,6 +161,9 @@ func TestRule23_AMissingThreadIsReplaced(t *testing.T) {
 	for _, used := range []bool{true, false} {
 		r := restoring(t, &abi.Open{Used: used})
 		none(t, r.fail("thread/resume", missing), problem)
+		if got := r.notify("thread/name/updated", `{"threadId":"thread-1","threadName":"gone"}`); len(got) != 0 {
+			t.Errorf("the lost thread gave %s", abi.AppendEffects(nil, got))
+		}
 		got := one(t, r.result("thread/start", threadResult("thread-2")), isReady)
 		want := abi.Ready{Restored: abi.RestoredNew}
 		if used {
@@ -166,6 +172,18 @@ func TestRule23_AMissingThreadIsReplaced(t *testing.T) {
 		if got.Restored != want.Restored || got.Reason != want.Reason || got.NativeSession != "thread-2" {
 			t.Errorf("used=%v: ready = %+v", used, got)
 		}
+	}
+}
+
+func TestS6_AResumeThatGivesAnotherThreadIsNoResume(t *testing.T) {
+	r := restoring(t, &abi.Open{Used: true})
+	effects := r.result("thread/resume", threadResult("thread-9"))
+	none(t, effects, isReady)
+	if got := r.take("thread/unsubscribe"); got == nil || at(t, got.Params, "threadId") != "thread-9" {
+		t.Errorf("the other thread was kept: %+v", got)
+	}
+	if got := one(t, r.result("thread/start", threadResult("thread-2")), isReady); got.Restored != abi.RestoredReplaced || got.NativeSession != "thread-2" || got.Reason == "" {
+		t.Errorf("ready = %+v", got)
 	}
 }
 

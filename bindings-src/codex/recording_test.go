@@ -94,9 +94,10 @@ func play(t testing.TB, name string, reload bool) *rig {
 		}
 	}
 	for i := range p.frames {
-		if p.frames[i].Dir == "in" {
+		switch p.frames[i].Dir {
+		case "in":
 			p.client(&p.frames[i])
-		} else if p.frames[i].Dir == "out" {
+		case "out":
 			p.child(&p.frames[i])
 		}
 		p.answerUnrecorded(i)

@@ -142,7 +142,7 @@ const (
 	tokenModels      = "open/models"
 	tokenModes       = "open/modes"
 	tokenBaseline    = "open/baseline"
-	tokenRelease     = "open/release"
+	tokenRelease     = "release/"
 	tokenResume      = "open/resume"
 	tokenStart       = "open/start"
 	tokenHistory     = "open/history"

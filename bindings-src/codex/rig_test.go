@@ -261,7 +261,6 @@ func reply(e *abi.Effect) *abi.ReplyTo            { return e.Reply }
 func isReady(e *abi.Effect) *abi.Ready            { return e.Ready }
 func observed(e *abi.Effect) *abi.Observed        { return e.Observed }
 func delivery(e *abi.Effect) *abi.Delivery        { return e.Delivery }
-func turnStarted(e *abi.Effect) *abi.TurnStarted  { return e.TurnStarted }
 func turnEnded(e *abi.Effect) *abi.TurnEnded      { return e.TurnEnded }
 func delta(e *abi.Effect) *abi.Delta              { return e.Delta }
 func anItem(e *abi.Effect) *abi.Item              { return e.Item }

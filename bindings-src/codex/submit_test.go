@@ -88,6 +88,16 @@ func TestTheDefaultPermissionPassesTheProvidersOwnBaselineBack(t *testing.T) {
 	check("t4", abi.Settings{Mode: "plan"}, granular, box, `"medium"`)
 }
 
+func TestAServerThatTellsNoPermissionsGetsTheDocumentedDefaults(t *testing.T) {
+	r := newRig(t)
+	r.read(openEvent())
+	r.result("thread/start", `{"thread":{"id":"thread-1"},"model":"model-a"}`)
+	c := one(t, r.submit("t1", abi.Settings{}), call)
+	if want := `"approvalPolicy":"on-request","approvalsReviewer":"user","sandboxPolicy":{"type":"readOnly","networkAccess":false}`; !strings.Contains(string(c.Params), want) {
+		t.Errorf("no %s in %s", want, c.Params)
+	}
+}
+
 func TestQ7_TheEffortFollowsTheModel(t *testing.T) {
 	for _, c := range []struct {
 		name   string
@@ -132,6 +142,8 @@ func TestRule3_AnUnknownWishSendsNothingAndIsTakenBackByTheNextGoodOne(t *testin
 			if got := one(t, effects, problem); got.Code != c.code || got.Field != c.field || got.Needs != abi.NeedsChoice || got.Message == "" {
 				t.Errorf("problem = %+v", got)
 			}
+			// The same again says so again and does not pile up.
+			one(t, r.submit("t1b", c.wish), problem)
 			effects = r.submit("t2", abi.Settings{})
 			one(t, effects, call)
 			if got := one(t, effects, problem); !got.Resolved || got.Code != c.code || got.Field != c.field {

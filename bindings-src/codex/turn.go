@@ -143,11 +143,8 @@ func (r *Reducer) startAnswered(id string, result []byte, out *guest.Effects) {
 		// The message joined the turn that the agent runs by itself (rule 24).
 		r.join(out)
 	default:
-		// What began while we waited was a turn of the agent's own.
-		if t.native != "" {
-			r.remember(t.native, "")
-		}
-		t.native, t.started, t.done = native, false, false
+		r.release(t, out)
+		t.native = native
 	}
 	r.accept(MethodTurnStart, out)
 	if r.cur.done {
@@ -195,12 +192,26 @@ func (r *Reducer) startRefused(id string, err *abi.CallError, out *guest.Effects
 	default:
 		d.Status, d.Code = abi.DeliveryUnknown, err.Local
 	}
-	if t.native != "" {
-		r.remember(t.native, t.id)
-	}
 	r.cur = nil
 	r.dropSteers(out)
 	out.Delivery(&d)
+	r.release(t, out)
+}
+
+// release gives the native turn that was taken for t back: what began while
+// turn/start had no answer was a turn of the agent's own.
+func (r *Reducer) release(t *turn, out *guest.Effects) {
+	if t.native == "" {
+		return
+	}
+	if t.done {
+		r.remember(t.native, "")
+	} else {
+		r.own = &turn{native: t.native, failure: t.failure, retry: t.retry, retried: t.retried}
+		r.begin(r.own, out)
+	}
+	t.native, t.started, t.done, t.interrupted = "", false, false, false
+	t.failure, t.retry = fault{}, fault{}
 }
 
 // turnCompleted handles turn/completed of the session's thread.
@@ -242,23 +253,10 @@ func (r *Reducer) end(t *turn, out *guest.Effects) {
 	if e.Status == abi.TurnCompleted && t.failure != (fault{}) {
 		e.Status = abi.TurnFailed
 	}
-	if e.Status == abi.TurnFailed {
-		f := t.failure
-		if f.vague() && t.retry.outage() {
-			// Codex forgets the reason after its last retry (seen: "other").
-			f.code, f.http = t.retry.code, t.retry.http
-		}
-		e.Code, e.Message, e.Outage = f.code, f.message, f.outage()
-		if e.Code == "" {
-			e.Code = EnumCodexErrorInfoOther
-		}
-		if e.Message == "" {
-			e.Message = "Codex ended the turn as failed and gave no reason."
-		}
-		if f.unauthorized() && r.needsAuth {
-			r.signInProblem(out, f.message)
-		}
-	} else if e.Status == abi.TurnCompleted {
+	switch e.Status {
+	case abi.TurnFailed:
+		r.explain(t, &e, out)
+	case abi.TurnCompleted:
 		r.resolve(out, func(p *abi.Problem) bool { return p.Code == codeSignIn })
 	}
 	r.remember(t.native, t.id)
@@ -269,6 +267,25 @@ func (r *Reducer) end(t *turn, out *guest.Effects) {
 		r.dropSteers(out)
 	}
 	out.TurnEnded(&e)
+}
+
+// explain says why a turn failed.
+func (r *Reducer) explain(t *turn, e *abi.TurnEnded, out *guest.Effects) {
+	f := t.failure
+	if f.vague() && t.retry.outage() {
+		// Codex forgets the reason after its last retry (seen: "other").
+		f.code, f.http = t.retry.code, t.retry.http
+	}
+	e.Code, e.Message, e.Outage = f.code, f.message, f.outage()
+	if e.Code == "" {
+		e.Code = EnumCodexErrorInfoOther
+	}
+	if e.Message == "" {
+		e.Message = "Codex ended the turn as failed and gave no reason."
+	}
+	if f.unauthorized() && r.needsAuth {
+		r.signInProblem(out, f.message)
+	}
 }
 
 func (r *Reducer) remember(native, id string) {

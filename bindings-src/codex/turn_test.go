@@ -67,6 +67,34 @@ func TestQ5_ATurnThatEndsBeforeItsStartIsAnsweredEndsOnce(t *testing.T) {
 		r.completed("n1", "completed")
 		wantKinds(t, r.all, "call turn/start", "started t1 n0", "accepted t1", "started t1 n1", "ended t1 completed")
 	})
+	t.Run("the message comes after the end", func(t *testing.T) {
+		r := ready(t)
+		r.all = nil
+		r.submit("t1", abi.Settings{})
+		r.completed("n1", "completed")
+		r.item("completed", "n1", userMessage)
+		wantKinds(t, r.all, "call turn/start", "accepted t1", "started t1 n1", "ended t1 completed")
+	})
+	t.Run("what began is the agent's own and still runs", func(t *testing.T) {
+		r := ready(t)
+		r.all = nil
+		r.submit("t1", abi.Settings{})
+		r.started("n0")
+		r.result("turn/start", turnResult("n1"))
+		r.started("n1")
+		r.completed("n0", "completed")
+		r.completed("n1", "completed")
+		wantKinds(t, r.all, "call turn/start", "started t1 n0", "started  n0", "accepted t1", "started t1 n1", "ended  completed", "ended t1 completed")
+	})
+	t.Run("the start is refused although a turn began", func(t *testing.T) {
+		r := ready(t)
+		r.all = nil
+		r.submit("t1", abi.Settings{})
+		r.started("n0")
+		r.fail("turn/start", abi.CallError{Code: -1, Message: "no"})
+		r.completed("n0", "completed")
+		wantKinds(t, r.all, "call turn/start", "started t1 n0", "rejected t1", "started  n0", "ended  completed")
+	})
 	t.Run("a repeated end is nothing", func(t *testing.T) {
 		r := ready(t)
 		r.begin("t1", "n1", abi.Settings{})
@@ -173,6 +201,14 @@ func TestAStopWithoutATurnInterruptsTheAgentsOwn(t *testing.T) {
 	r.started("n7")
 	wantKinds(t, r.stop("t1"))
 	wantKinds(t, r.stop(""), "call turn/interrupt")
+
+	r = ready(t)
+	r.started("n7")
+	r.completed("n7", "completed")
+	r.begin("t1", "n1", abi.Settings{})
+	if got := one(t, r.stop(""), call); at(t, got.Params, "turnId") != "n1" {
+		t.Errorf("interrupted %s", got.Params)
+	}
 }
 
 func TestT6_LateItemsBelongToTheTurnThatEnded(t *testing.T) {

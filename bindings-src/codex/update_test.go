@@ -81,6 +81,22 @@ func TestAChildsItemsAreMarkedAndKeptApart(t *testing.T) {
 	none(t, effects, proposal)
 }
 
+func TestTheProvidersOwnReviewIsShown(t *testing.T) {
+	r := running(t)
+	params := func(thread, status string) string {
+		return `{"threadId":"` + thread + `","turnId":"n1","reviewId":"r1","targetItemId":"i1","startedAtMs":1,"review":{"status":"` + status + `","riskLevel":"low","rationale":"fine"},"action":{"type":"command"}}`
+	}
+	for status, want := range map[string]abi.ItemStatus{"inProgress": abi.ItemRunning, "approved": abi.ItemCompleted, "denied": abi.ItemDeclined, "timedOut": abi.ItemFailed} {
+		got := one(t, r.notify("item/autoApprovalReview/completed", params("thread-1", status)), anItem)
+		if got.Turn != "t1" || got.ID != "r1" || got.Status != want || got.Text != "fine" || at(t, got.Data, "targetItemId") != "i1" || at(t, got.Data, "review.riskLevel") != "low" {
+			t.Errorf("%s: item = %+v", status, got)
+		}
+	}
+	if got := one(t, r.notify("item/autoApprovalReview/started", params("child-1", "inProgress")), anItem); got.Child != "child-1" || got.ID != "child-1/r1" || got.Turn != "t1" {
+		t.Errorf("item of a child = %+v", got)
+	}
+}
+
 func TestAPlanIsProposedOnlyByATurnThatRanInPlanMode(t *testing.T) {
 	plan := `{"type":"plan","id":"p1","text":"# Plan\n"}`
 	r := ready(t)
