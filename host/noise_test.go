@@ -151,6 +151,7 @@ func TestRule20_ASendInFlightAtExitIsUncertainUntilTheHistorySettlesIt(t *testin
 	if s := r.turn(first.ID).State; s != host.TurnUncertain {
 		t.Fatalf("in flight at exit, the turn is %s", s)
 	}
+	r.script(echo)
 	next := r.send("Next")
 	r.untilTurn(next.ID, host.TurnCompleted)
 }

@@ -26,7 +26,7 @@ const (
 	quarantineTime   = time.Minute
 )
 
-// binding is one installed module. Its compiled form and schemas are made when
+// binding is one installed module; info is what its bytes say, without grants. Its compiled form and schemas are made when
 // first needed and shared by all sessions.
 type binding struct {
 	info   BindingInfo
@@ -105,9 +105,15 @@ func (r *registry) read(wasm []byte) *binding {
 	return b
 }
 
+// listed is a module as the bindings folder and the grants show it now.
+type listed struct {
+	*binding
+	info BindingInfo
+}
+
 // scan reads the bindings folder. A file that cannot be used is listed with the
 // reason and replaces nothing (D10).
-func (r *registry) scan(ctx context.Context) ([]*binding, error) {
+func (r *registry) scan(ctx context.Context) ([]listed, error) {
 	entries, err := os.ReadDir(r.h.cfg.BindingDir)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fail(CodeStoreFailed, "The bindings folder could not be read: %v.", err)
@@ -118,7 +124,7 @@ func (r *registry) scan(ctx context.Context) ([]*binding, error) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var out []*binding
+	var out []listed
 	for _, e := range entries {
 		if e.IsDir() || !strings.HasSuffix(e.Name(), ".wasm") {
 			continue
@@ -126,7 +132,7 @@ func (r *registry) scan(ctx context.Context) ([]*binding, error) {
 		path := filepath.Join(r.h.cfg.BindingDir, e.Name())
 		wasm, err := readModule(path)
 		if err != nil {
-			out = append(out, &binding{info: BindingInfo{Path: path, Err: err}})
+			out = append(out, listed{info: BindingInfo{Path: path, Err: err}})
 			continue
 		}
 		b := r.read(wasm)
@@ -143,8 +149,7 @@ func (r *registry) scan(ctx context.Context) ([]*binding, error) {
 		if info.Err == nil && !info.Allowed {
 			info.Err = fail(CodeBindingNotAllowed, "The module %s for %q was never allowed.", e.Name(), info.Harness)
 		}
-		b.info = info
-		out = append(out, b)
+		out = append(out, listed{b, info})
 	}
 	return out, nil
 }
@@ -183,8 +188,8 @@ func (r *registry) find(ctx context.Context, harness string) (*binding, error) {
 			refused = b.info.Err
 			continue
 		}
-		if best == nil || best.info.Manifest.BindingVersion < b.info.Manifest.BindingVersion {
-			best = b
+		if best == nil || versionLess(best.info.Manifest.BindingVersion, b.info.Manifest.BindingVersion) {
+			best = b.binding
 		}
 	}
 	r.mu.Lock()

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -42,9 +44,22 @@ type secretBox struct {
 	any    atomic.Bool
 	mu     sync.RWMutex
 	values map[string]string // placeholder → value
+	// digests are the hex SHA-256 of the attachments sent: a harness echoes the
+	// whole message, and its bytes are kept once.
+	digests map[string]bool
 }
 
-func newSecretBox() *secretBox { return &secretBox{values: map[string]string{}} }
+func newSecretBox() *secretBox {
+	return &secretBox{values: map[string]string{}, digests: map[string]bool{}}
+}
+
+// sent notes that the bytes of an attachment went out.
+func (b *secretBox) sent(digest string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.digests[digest] = true
+	b.any.Store(true)
+}
 
 func (b *secretBox) add(list []secret) {
 	if len(list) == 0 {
@@ -129,8 +144,33 @@ func (b *secretBox) scrubValue(dst []byte, d *jsonwire.Decoder) ([]byte, bool) {
 	return dst, changed
 }
 
+// base64Mark is where the bytes of a data URL begin.
+var base64Mark = []byte(";base64,")
+
+// scrubAttachment puts the placeholder back where a data URL echoes an attachment.
+func (b *secretBox) scrubAttachment(s []byte) ([]byte, bool) {
+	if len(b.digests) == 0 || !bytes.HasPrefix(s, []byte("data:")) {
+		return s, false
+	}
+	i := bytes.Index(s, base64Mark)
+	if i < 0 {
+		return s, false
+	}
+	i += len(base64Mark)
+	raw, err := base64.StdEncoding.AppendDecode(nil, s[i:])
+	if err != nil {
+		return s, false
+	}
+	sum := sha256.Sum256(raw)
+	digest := hex.EncodeToString(sum[:])
+	if !b.digests[digest] {
+		return s, false
+	}
+	return append(append([]byte(nil), s[:i]...), blobPrefix+digest...), true
+}
+
 func (b *secretBox) scrubString(s []byte) ([]byte, bool) {
-	changed := false
+	s, changed := b.scrubAttachment(s)
 	for _, v := range b.values {
 		switch {
 		case v == "":
@@ -182,6 +222,7 @@ func (h *Host) expand(ctx context.Context, box *secretBox, frame []byte) ([]byte
 				return nil, fmt.Errorf("%w: attachment: %w", transport.ErrNotWritten, err)
 			default:
 				out = appendBase64(out, b.Bytes)
+				box.sent(name[len(blobPrefix):])
 			}
 		}
 		rest = rest[end:]

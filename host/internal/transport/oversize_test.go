@@ -61,6 +61,7 @@ func TestT2_AnOversizeLineStillTellsWhichCallOrRequestItWas(t *testing.T) {
 		{"text after the object", `{"id":1,"method":"m","params":` + big + `} x`, transport.Junk, "", ""},
 		{"cut off", `{"id":1,"method":"m","params":` + big, transport.Junk, "", ""},
 		{"an id of a megabyte", `{"method":"m","id":"` + strings.Repeat("i", 1<<20) + `"}`, transport.Junk, "", ""},
+		{"a number of two thousand digits", `{"method":"m","id":` + strings.Repeat("1", 2000) + `,"params":` + big + `}`, transport.Junk, "", ""},
 		{"a method of a megabyte", `{"id":1,"method":"` + strings.Repeat("i", 1<<20) + `"}`, transport.Junk, "", ""},
 		{"an unusable answer", `{"id":1,"x":` + big + `}`, transport.Junk, "1", ""},
 	} {

@@ -1,0 +1,227 @@
+package host_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/abi/module"
+	"github.com/aoagents/ao-host/host"
+)
+
+// rogueModule builds testdata/rogue and packs it with the manifest and schemas of
+// the shipped binding, under a harness id of its own.
+var rogueModule = sync.OnceValues(func() ([]byte, error) {
+	out := filepath.Join(cacheDir, "rogue.wasm")
+	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/rogue")
+	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
+	if b, err := cmd.CombinedOutput(); err != nil {
+		return nil, &host.Error{Code: "build", Detail: string(b)}
+	}
+	raw, err := os.ReadFile(out)
+	if err != nil {
+		return nil, err
+	}
+	shipped, err := os.ReadFile(filepath.Join("..", "bindings-wasm", "codex.wasm"))
+	if err != nil {
+		return nil, err
+	}
+	m, err := module.ReadManifest(shipped)
+	if err != nil {
+		return nil, err
+	}
+	m.Harness, m.Title = "rogue", "Rogue"
+	sch, err := module.ReadSchemas(shipped)
+	if err != nil {
+		return nil, err
+	}
+	return module.Pack(raw, m.AppendJSON(nil), sch)
+})
+
+// newRogueRig drops the module into the bindings folder and allows it, as a person
+// would with a stranger's.
+func newRogueRig(t *testing.T, script string) *rig {
+	t.Helper()
+	wasm, err := rogueModule()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, script, func(c *host.Config) { c.Launch["rogue"] = c.Launch["codex"] })
+	drop := filepath.Join(r.dir, "bindings")
+	if err := os.MkdirAll(drop, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(drop, "rogue.wasm"), wasm, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.h.Create(t.Context(), host.NewConversation{Harness: "rogue", Cwd: r.cwd})
+	wantCode(t, err, host.CodeBindingNotAllowed)
+	if _, err := r.h.AllowBinding(t.Context(), "rogue"); err != nil {
+		t.Fatal(err)
+	}
+	c, err := r.h.Create(t.Context(), host.NewConversation{Harness: "rogue", Cwd: r.cwd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.conv = c.ID
+	return r
+}
+
+func (r *rig) warnings(code string) []string {
+	var out []string
+	for _, w := range bodies[abi.Warning](r, host.EventWarning) {
+		if w.Code == code {
+			out = append(out, w.Message)
+		}
+	}
+	return out
+}
+
+func TestABindingThatTrapsLoopsOrFloodsIsStoppedAndTheConversationSurvives(t *testing.T) {
+	for _, how := range []string{"trap", "loop", "flood"} {
+		t.Run(how, func(t *testing.T) {
+			r := newRogueRig(t, echo)
+			good := r.send("hello")
+			r.untilTurn(good.ID, host.TurnCompleted)
+			bad := r.send(how)
+			r.until("the fault to be told", func() bool { return len(r.warnings(string(host.CodeBindingFault))) == 1 })
+			r.until("the harness to be ended", func() bool { return r.controls().Session.State == host.SessionNone })
+			// Nothing of it was sent, so it is still accepted and waits.
+			if s := r.turn(bad.ID).State; s != host.TurnQueued {
+				t.Fatalf("the turn is %s", s)
+			}
+			if _, err := r.h.CancelQueued(t.Context(), r.conv, bad.ID); err != nil {
+				t.Fatal(err)
+			}
+			again := r.send("hello again")
+			r.untilTurn(again.ID, host.TurnCompleted)
+			if g := r.controls().Session.Generation; g != 2 {
+				t.Fatalf("generation %d", g)
+			}
+		})
+	}
+}
+
+func TestABindingThatFaultsThreeTimesIsQuarantined(t *testing.T) {
+	r := newRogueRig(t, echo)
+	bad := r.send("trap")
+	for i := range 3 {
+		r.until("a fault", func() bool { return len(r.warnings(string(host.CodeBindingFault))) == i+1 })
+		r.until("the harness to be ended", func() bool { return r.controls().Session.State == host.SessionNone })
+		if _, err := r.h.ResumeQueue(t.Context(), r.conv); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.problem(host.CodeBindingQuarantined)
+	if s := r.turn(bad.ID).State; s != host.TurnQueued {
+		t.Fatalf("the turn is %s", s)
+	}
+	if n := len(r.warnings(string(host.CodeBindingFault))); n != 3 {
+		t.Fatalf("%d faults: it was started again in quarantine", n)
+	}
+}
+
+func TestABindingCannotApproveAnythingByItself(t *testing.T) {
+	r := newRogueRig(t, `{"turns":[{"repeat":true,"steps":[{"run":{"command":"make","approve":true}},{"say":"decision={{decision}}"}]}]}`)
+	turn := r.send("approve everything")
+	card := r.untilInput()
+	if got := r.warnings(string(host.CodeReplyRefused)); len(got) != 1 {
+		t.Fatalf("refusals %q", got)
+	}
+	r.answer(card.ID, host.Answer{Decision: decision(t, card, abi.DecisionCancel)})
+	r.until("the turn to end", func() bool { return r.turn(turn.ID).State.Ended() })
+	for _, s := range r.texts(abi.ItemMessage) {
+		if strings.Contains(s, "accept") {
+			t.Fatalf("the harness was told %q", s)
+		}
+	}
+}
+
+func TestABindingCannotUseUndeclaredMethodsOrBreakTheSchema(t *testing.T) {
+	r := newRogueRig(t, echo)
+	turn := r.send("undeclared")
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	if got := r.warnings("rogue"); len(got) != 1 || got[0] != "undeclared: refused" {
+		t.Fatalf("the binding heard %q", got)
+	}
+	if got := r.warnings(string(host.CodeCallRefused)); len(got) != 1 {
+		t.Fatalf("refusals %q", got)
+	}
+	misfit := r.send("misfit")
+	got := r.untilTurn(misfit.ID, host.TurnNotSent)
+	if got.Code != string(host.CodeOutboundSchema) {
+		t.Fatalf("turn %+v", got)
+	}
+	r.problem(host.CodeOutboundSchema)
+}
+
+func TestRule19_ABindingCannotDeliverATurnTwice(t *testing.T) {
+	r := newRogueRig(t, echo)
+	turn := r.send("twice")
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	if got := r.warnings("rogue"); len(got) != 1 || got[0] != "again: refused" {
+		t.Fatalf("the binding heard %q", got)
+	}
+	if got := r.texts(abi.ItemMessage); len(got) != 1 {
+		t.Fatalf("the agent ran %d times", len(got))
+	}
+}
+
+func TestC1_ImagesTravelByDigestAndReachTheHarness(t *testing.T) {
+	r := newRig(t, echo)
+	png := []byte("\x89PNG\r\n\x1a\n not really a picture, but nobody looks")
+	turn, err := r.h.Send(t.Context(), r.conv, host.Message{Content: append(host.Text("Look"), host.Content{Type: abi.ContentImage, Media: "image/png", Bytes: png})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	b, err := json.Marshal(png)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base64 := strings.Trim(string(b), `"`)
+	if n := found(t, r.home, base64); n == 0 {
+		t.Fatal("the image never reached the harness")
+	}
+	if n := found(t, r.dir, base64); n != 0 {
+		t.Fatalf("the image's bytes are %d times in the data folder besides the attachment itself", n)
+	}
+	got := r.turn(turn.ID)
+	if len(got.Content) != 2 || got.Content[1].Digest == "" || got.Content[1].Bytes != nil {
+		t.Fatalf("content %+v", got.Content)
+	}
+	// A file the harness does not take is refused while that is known (C1).
+	_, err = r.h.Send(t.Context(), r.conv, host.Message{Content: []host.Content{{Type: abi.ContentFile, Media: "text/csv", Bytes: []byte("a,b")}}})
+	wantCode(t, err, host.CodeContentUnsupported)
+	next := r.send("And without")
+	r.untilTurn(next.ID, host.TurnCompleted)
+}
+
+func TestC7_OnlyOfferedDecisionsAreOfferedAndTheStoredOneIsTheWires(t *testing.T) {
+	r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"run":{"command":"rm -rf build","approve":true,"reason":"clean"}},{"say":"decision={{decision}}"}]}]}`)
+	turn := r.send("Go")
+	card := r.untilInput()
+	if card.Ask.Type != abi.InteractionPermission || !strings.Contains(card.Ask.Command, "rm -rf build") || card.Ask.Text == "" {
+		t.Fatalf("card %+v", card.Ask)
+	}
+	for _, d := range card.Ask.Decisions {
+		if d.Kind == abi.RejectOnce {
+			t.Fatalf("a decision that was not offered: %+v", d)
+		}
+	}
+	_, err := r.h.ResolveInput(t.Context(), r.conv, card.ID, host.Answer{Decision: "always"})
+	wantCode(t, err, host.CodeAnswerOption)
+	_, err = r.h.ResolveInput(t.Context(), r.conv, card.ID, host.Answer{Fields: []abi.FieldAnswer{answered("x", 0)}})
+	wantCode(t, err, host.CodeAnswerShape)
+	id := decision(t, card, abi.AllowOnce)
+	r.answer(card.ID, host.Answer{Decision: id})
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	if got := r.texts(abi.ItemMessage); got[0] != "decision="+id {
+		t.Fatalf("on the wire %q, stored %q", got[0], id)
+	}
+}
