@@ -35,8 +35,13 @@ func each(t *testing.T, test func(t *testing.T, version string)) {
 
 func start(t *testing.T, version string, opts lab.CodexOptions, steps ...model.Step) *live {
 	t.Helper()
+	return startScript(t, version, opts, model.Script{Steps: steps})
+}
+
+func startScript(t *testing.T, version string, opts lab.CodexOptions, script model.Script) *live {
+	t.Helper()
 	h := lab.Require(t, "codex", version)
-	srv := model.Start(t, model.Script{Steps: steps})
+	srv := model.Start(t, script)
 	l := &live{t: t, model: srv, home: lab.CodexHome(t, h, srv.URL()+"/v1", opts), dir: t.TempDir()}
 	l.connect()
 	return l
@@ -124,12 +129,11 @@ const colourQuestion = `{"questions":[{"id":"color","header":"Color","question":
 
 func TestLivePlanQuestionAnswerPlanImplement(t *testing.T) {
 	each(t, func(t *testing.T, version string) {
-		l := start(t, version, lab.CodexOptions{},
-			calls("call_1", "request_user_input", colourQuestion),
-			model.Step{Match: model.Match{Result: "call_1"}, Reply: []model.Action{
-				model.Reasoning("**Thinking**\n\nBlue, then."), model.Chunked("Thanks.\n<proposed_plan>\n# Plan\nMake it blue.\n</proposed_plan>\n", 6)}},
-			calls("call_2", "exec_command", `{"cmd":"printf blue > color.txt"}`),
-			says("Done."))
+		script, err := model.Load(filepath.Join("..", "testdata", "scripts", "model", "plan-implement.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := startScript(t, version, lab.CodexOptions{}, script)
 		thread := l.thread(nil)
 		l.turn(thread, "plan", "plan", nil)
 		q := l.Await("item/tool/requestUserInput")
@@ -138,7 +142,7 @@ func TestLivePlanQuestionAnswerPlanImplement(t *testing.T) {
 		}
 		l.Reply(q, obj{"answers": obj{"color": obj{"answers": []string{"Blue"}}}})
 		l.Await("serverRequest/resolved")
-		if p := l.item("plan"); text(t, p, "item.text") != "# Plan\nMake it blue.\n" {
+		if p := l.item("plan"); text(t, p, "item.text") != "# Plan\n1. Write color.txt\n" {
 			t.Errorf("plan: %s", p.Raw)
 		}
 		l.done(thread)

@@ -3,6 +3,7 @@ package lab
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 )
@@ -18,7 +19,7 @@ func ServeMCP(in io.Reader, out io.Writer) error {
 	s := &mcpServer{in: bufio.NewReader(in), out: json.NewEncoder(out)}
 	for {
 		m, err := s.next()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {

@@ -230,7 +230,8 @@ func (s *Server) answerUnscripted(ctx context.Context, w http.ResponseWriter, r 
 	refuse(w, HTTPError{Status: http.StatusBadRequest}, fmt.Sprintf("no step of the script answers this request (%s)", r.Kind))
 }
 
-// answer plays a step.
+// answer plays a step. Where it panics with ErrAbortHandler, net/http drops the
+// connection, so that a stream that was cut off never looks like one that ended.
 func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *Request, step *Step) {
 	usage := Usage{Input: 100, Output: 20}
 	if step.Usage != nil {
@@ -248,7 +249,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *Request, 
 		switch {
 		case a.DelayMS > 0:
 			if !sleep(ctx, time.Duration(a.DelayMS)*time.Millisecond) {
-				return
+				panic(http.ErrAbortHandler)
 			}
 		case a.Wait != "":
 			if !refuses {
@@ -257,18 +258,18 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *Request, 
 			select {
 			case <-s.gate(a.Wait):
 			case <-ctx.Done():
-				return
+				panic(http.ErrAbortHandler)
 			}
 		case a.HTTP != nil:
 			refuse(w, *a.HTTP, "scripted refusal")
 			return
 		case a.Disconnect:
 			open().flush()
-			panic(http.ErrAbortHandler) // net/http's way to drop the connection without ending the body
+			panic(http.ErrAbortHandler)
 		case a.Hang:
 			open().flush()
 			<-ctx.Done()
-			return
+			panic(http.ErrAbortHandler)
 		case a.Fail != nil:
 			open().fail(*a.Fail)
 			return
