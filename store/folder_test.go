@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/aoagents/ao-host/store"
@@ -82,7 +81,7 @@ func childOpensUnderUmask(dir, mask string) {
 	if err != nil {
 		childFails(err)
 	}
-	syscall.Umask(int(m))
+	setUmask(int(m))
 	s, err := store.Open(ctx, dir, store.Options{})
 	if err != nil {
 		childFails(err)

@@ -38,9 +38,8 @@ func TestClosuresRunInCallOrderWhoeverWaits(t *testing.T) {
 		}
 		started := make(chan struct{})
 		wg.Go(func() {
-			p := context.WithValue(ctx, struct{}{}, i)
 			close(started)
-			if err := s.Write(p, note); err != nil {
+			if err := s.Write(ctx, note); err != nil {
 				t.Error(err)
 			}
 		})
@@ -122,9 +121,12 @@ func TestSubmittedRowsShareACommitAndAWriteDoesNotWaitForCompany(t *testing.T) {
 	if err := last.Wait(ctx); err != nil {
 		t.Fatal(err)
 	}
+	if err := s.SubmitNow(one).Wait(ctx); err != nil {
+		t.Fatal(err)
+	}
 	mu.Lock()
 	defer mu.Unlock()
-	if !slices.Equal(commits, []uint64{2, 52}) {
+	if !slices.Equal(commits, []uint64{2, 52, 53}) {
 		t.Fatalf("commits ended at %v", commits)
 	}
 }

@@ -137,7 +137,7 @@ func TestANumberIsNeverUsedAgainAfterItsEventWasCompacted(t *testing.T) {
 
 func TestALargeBodyIsKeptWhole(t *testing.T) {
 	s := withConversations(t, store.Options{}, "c")
-	large := bytes.Repeat([]byte("0123456789abcdef"), 1<<20) // 16 MiB
+	large := bytes.Repeat([]byte("0123456789abcdef"), 4<<20) // the largest there may be
 	write(t, s, func(tx *store.Tx) error {
 		return tx.AppendEvent(ctx, &store.Event{ConversationID: "c", Body: large})
 	})
@@ -151,7 +151,7 @@ func TestABodyBeyondEveryBoundIsRefusedAndHarmsNobody(t *testing.T) {
 	s := withConversations(t, store.Options{}, "c")
 	good := s.Submit(func(tx *store.Tx) error { return appendEvents(tx, "c", 1) })
 	err := s.Write(ctx, func(tx *store.Tx) error {
-		return tx.AppendEvent(ctx, &store.Event{ConversationID: "c", Body: make([]byte, 1<<30)})
+		return tx.AppendEvent(ctx, &store.Event{ConversationID: "c", Body: make([]byte, 64<<20+1)})
 	})
 	wantCode(t, err, store.CodeTooLarge)
 	if err := good.Wait(ctx); err != nil {

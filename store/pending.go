@@ -8,8 +8,11 @@ import (
 // Pending is a closure on its way to its commit.
 type Pending struct {
 	fn func(*Tx) error
-	// ctx is that of a Write, nil for a Submit.
-	ctx  context.Context
+	// ctx ends the wait of a Write; a closure whose turn has not come then is not
+	// run.
+	ctx context.Context
+	// now: the commit is not put off for company.
+	now  bool
 	done chan struct{}
 
 	// Set before done is closed.
@@ -27,8 +30,8 @@ func (p *closurePanic) String() string {
 	return fmt.Sprintf("%v\n\n%s", p.value, p.stack)
 }
 
-func newPending(ctx context.Context, fn func(*Tx) error) *Pending {
-	return &Pending{fn: fn, ctx: ctx, done: make(chan struct{})}
+func newPending(ctx context.Context, now bool, fn func(*Tx) error) *Pending {
+	return &Pending{fn: fn, ctx: ctx, now: now, done: make(chan struct{})}
 }
 
 // Done is closed once the closure is committed or has failed.
@@ -62,6 +65,3 @@ func (p *Pending) finish(err error) {
 	p.err = err
 	close(p.done)
 }
-
-// urgent: the caller waits for the commit now.
-func (p *Pending) urgent() bool { return p.ctx != nil }

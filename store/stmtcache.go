@@ -34,7 +34,7 @@ func (c *stmtCache) stmt(query string) (*sql.Stmt, error) {
 	}
 	// Preparing is not part of the caller's request, so that a caller who gives
 	// up leaves a usable statement behind.
-	s, err := c.on.PrepareContext(context.Background(), query)
+	s, err := c.on.PrepareContext(context.Background(), query) //nolint:sqlclosecheck // kept until close
 	if err == nil {
 		c.stmts[query] = s
 	}
@@ -42,7 +42,7 @@ func (c *stmtCache) stmt(query string) (*sql.Stmt, error) {
 }
 
 func (c *stmtCache) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	s, err := c.stmt(query)
+	s, err := c.stmt(query) //nolint:sqlclosecheck // kept until close
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (c *stmtCache) PrepareContext(ctx context.Context, query string) (*sql.Stmt
 }
 
 func (c *stmtCache) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	s, err := c.stmt(query)
+	s, err := c.stmt(query) //nolint:sqlclosecheck // kept until close
 	if err != nil {
 		return nil, err
 	}
@@ -62,7 +62,7 @@ func (c *stmtCache) QueryContext(ctx context.Context, query string, args ...any)
 }
 
 func (c *stmtCache) QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row {
-	s, err := c.stmt(query)
+	s, err := c.stmt(query) //nolint:sqlclosecheck // kept until close
 	if err != nil {
 		return c.on.QueryRowContext(ctx, query, args...) // carries the error in the row
 	}

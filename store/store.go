@@ -175,7 +175,7 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	p := newPending(ctx, fn)
+	p := newPending(ctx, true, fn)
 	if !s.writer.queue.add(p) {
 		return errClosed()
 	}
@@ -185,8 +185,14 @@ func (s *Store) Write(ctx context.Context, fn func(*Tx) error) error {
 // Submit queues fn, in the order of calls, and returns at once. The commit may
 // wait up to Options.MaxDelay for company. The queue has no bound of its own: a
 // caller bounds itself by how much it submits before it waits.
-func (s *Store) Submit(fn func(*Tx) error) *Pending {
-	p := newPending(nil, fn)
+func (s *Store) Submit(fn func(*Tx) error) *Pending { return s.submit(fn, false) }
+
+// SubmitNow is Submit without the wait for company: for a caller that collected a
+// batch of its own, or must not block but wants the commit at once.
+func (s *Store) SubmitNow(fn func(*Tx) error) *Pending { return s.submit(fn, true) }
+
+func (s *Store) submit(fn func(*Tx) error, now bool) *Pending {
+	p := newPending(context.Background(), now, fn)
 	if !s.writer.queue.add(p) {
 		p.finish(errClosed())
 	}

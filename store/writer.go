@@ -87,7 +87,7 @@ func (w *writer) run() {
 		waited := false
 		for _, p := range items {
 			w.runOne(p)
-			waited = waited || p.urgent()
+			waited = waited || p.now
 			if w.tx.rows >= w.opts.MaxBatch*backlogFactor || (w.tx.rows >= w.opts.MaxBatch && !time.Now().Before(w.flushAt)) {
 				w.commit()
 				waited = false
@@ -125,8 +125,8 @@ func (w *writer) run() {
 
 // runOne runs one closure inside the open transaction, or a new one.
 func (w *writer) runOne(p *Pending) {
-	if p.ctx != nil && p.ctx.Err() != nil {
-		p.finish(p.ctx.Err())
+	if err := p.ctx.Err(); err != nil {
+		p.finish(err)
 		return
 	}
 	if err := w.begin(); err != nil {

@@ -1,0 +1,7 @@
+//go:build unix
+
+package store_test
+
+import "syscall"
+
+func setUmask(mask int) { syscall.Umask(mask) }
