@@ -51,7 +51,12 @@ func readFault(d *jsonwire.Decoder) (f fault) {
 func (f *fault) vague() bool { return f.code == "" || f.code == EnumCodexErrorInfoOther }
 
 // outage: the next message would fail in the same way, so the queue is held (Q2).
+// A cause that is not told counts as one: a dropped stream is "other" on both
+// versions and HTTP 503 is on 0.153.4 (seen), and waiting loses nothing.
 func (f *fault) outage() bool {
+	if f.vague() {
+		return true
+	}
 	switch f.code {
 	case EnumCodexErrorInfoUsageLimitExceeded,
 		EnumCodexErrorInfoRateLimitExceeded,

@@ -277,6 +277,24 @@ func TestA7_AChildsApprovalIsOpenedWithTheParentsTurn(t *testing.T) {
 	one(t, r.notify("turn/completed", `{"threadId":"child-1","turn":{"id":"c1","status":"completed"}}`), closed)
 }
 
+func TestRule14_AStopInterruptsTheTurnBeforeItTakesAQuestionBack(t *testing.T) {
+	r := running(t)
+	first, _ := r.ask(`7`, "item/tool/requestUserInput", questions)
+	second, _ := r.ask(`8`, "item/tool/requestUserInput", questions)
+	// An empty answer alone would let the model go on (seen on 0.171.0): the
+	// interrupt has to be on the pipe before it.
+	effects := r.withdraw("request/"+first, abi.WithdrawStop)
+	if len(effects) != 2 || effects[0].Call == nil || effects[0].Call.Method != "turn/interrupt" || effects[1].Reply == nil {
+		t.Fatalf("effects %s", abi.AppendEffects(nil, effects))
+	}
+	none(t, r.withdraw("request/"+second, abi.WithdrawStop), call)
+	none(t, r.stop("t1"), call)
+	// A steer goes on in the same turn.
+	r = running(t)
+	token, _ := r.ask(`7`, "item/tool/requestUserInput", questions)
+	none(t, r.withdraw("request/"+token, abi.WithdrawSteer), call)
+}
+
 func TestRule14_WithdrawingRepliesInTheWayThatCodexUnderstands(t *testing.T) {
 	for _, c := range []struct {
 		name, method, params string

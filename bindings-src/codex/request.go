@@ -135,6 +135,12 @@ func (r *Reducer) withdraw(w *abi.Withdraw, out *guest.Effects) {
 	if w.Reason == abi.WithdrawExpired {
 		q.disposition = abi.DispositionExpired
 	}
+	if w.Reason == abi.WithdrawStop && r.cur != nil && r.cur.started {
+		// Only a command and an edit have a reply that ends the turn. After any
+		// other one Codex asks the model again (seen on 0.171.0), so the interrupt
+		// goes before it.
+		r.interrupt(r.cur, out)
+	}
 	out.Reply(&abi.ReplyTo{Token: q.token, Result: q.cancelled(w.Reason)})
 }
 

@@ -272,7 +272,7 @@ func (r *Reducer) end(t *turn, out *guest.Effects) {
 // explain says why a turn failed.
 func (r *Reducer) explain(t *turn, e *abi.TurnEnded, out *guest.Effects) {
 	f := t.failure
-	if f.vague() && t.retry.outage() {
+	if f.vague() && !t.retry.vague() {
 		// Codex forgets the reason after its last retry (seen: "other").
 		f.code, f.http = t.retry.code, t.retry.http
 	}
