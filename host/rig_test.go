@@ -42,7 +42,7 @@ var cacheDir string
 
 // rig is one host on a data folder with one conversation on a scripted harness.
 type rig struct {
-	t    *testing.T
+	t    testing.TB
 	dir  string
 	cwd  string
 	home string
@@ -53,7 +53,7 @@ type rig struct {
 
 // newRig writes the script and opens the host. The script is JSON, see package
 // lab/scripted.
-func newRig(t *testing.T, script string, opts ...func(*host.Config)) *rig {
+func newRig(t testing.TB, script string, opts ...func(*host.Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, dir: filepath.Join(t.TempDir(), "data"), cwd: t.TempDir(), home: t.TempDir()}
 	r.script(script)
@@ -309,7 +309,7 @@ func bodies[T any](r *rig, typ host.EventType) []T {
 }
 
 // decode decodes the body of one event.
-func decode(t *testing.T, body []byte, v any) {
+func decode(t testing.TB, body []byte, v any) {
 	t.Helper()
 	if err := json.Unmarshal(body, v); err != nil {
 		t.Fatalf("%s: %v", body, err)

@@ -1,0 +1,106 @@
+package host_test
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/aoagents/ao-host/host"
+)
+
+// BenchmarkPipeline measures the whole way of a streamed delta of 100 bytes: from
+// the line on the pipe through schema check, sandboxed step and input log to the
+// committed journal. The child is a real process that shares the two cores.
+func BenchmarkPipeline(b *testing.B) {
+	for _, size := range []int{100, 4096} {
+		b.Run(fmt.Sprintf("delta=%dB", size), func(b *testing.B) {
+			r := newBenchRig(b, fmt.Sprintf(`{"turns":[{"repeat":true,"steps":[{"burst":{"count":%d,"text":%q}},{"say":"Done."}]}]}`, max(b.N, 1), strings.Repeat("x", size)))
+			if _, err := r.h.Probe(b.Context(), r.conv); err != nil {
+				b.Fatal(err)
+			}
+			rss := newRSS()
+			b.ResetTimer()
+			start := time.Now()
+			turn := r.send("Go")
+			r.untilTurnSoon(turn.ID)
+			b.StopTimer()
+			b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "deltas/s")
+			b.ReportMetric(rss.growth(), "MiB-growth")
+		})
+	}
+}
+
+// newBenchRig is newRig for benchmarks.
+func newBenchRig(b *testing.B, script string, opts ...func(*host.Config)) *rig {
+	return newRig(b, script, opts...)
+}
+
+// untilTurnSoon waits for the end without a deadline worth measuring.
+func (r *rig) untilTurnSoon(id string) {
+	r.t.Helper()
+	for deadline := time.Now().Add(5 * time.Minute); ; {
+		s := r.turn(id)
+		if s.State == host.TurnCompleted {
+			return
+		}
+		if s.State.Ended() || time.Now().After(deadline) {
+			r.t.Fatalf("turn %s: %s %s", s.State, s.Code, s.Message)
+		}
+		time.Sleep(2 * time.Millisecond)
+	}
+}
+
+// rss reads the resident set of this process, in MiB, and its growth to the peak.
+type rss struct{ before float64 }
+
+func newRSS() *rss {
+	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // resets the peak
+	return &rss{readRSS("VmRSS:")}
+}
+
+func (r *rss) growth() float64 { return readRSS("VmHWM:") - r.before }
+
+func readRSS(field string) float64 {
+	b, _ := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(b)) {
+		if rest, ok := strings.CutPrefix(line, field); ok {
+			kb, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
+			return kb / 1024
+		}
+	}
+	return 0
+}
+
+// BenchmarkWarmStart measures from Probe to a read catalog with the compiled
+// module cached, child and its handshake included.
+func BenchmarkWarmStart(b *testing.B) {
+	r := newBenchRig(b, echo)
+	if _, err := r.h.Probe(b.Context(), r.conv); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		c, err := r.h.Create(b.Context(), host.NewConversation{Harness: "codex", Cwd: r.cwd})
+		if err != nil {
+			b.Fatal(err)
+		}
+		if _, err := r.h.Probe(b.Context(), c.ID); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkSend measures a message that the child answers at once: acceptance,
+// dispatch, the agent's answer and the end of the turn, each committed.
+func BenchmarkSend(b *testing.B) {
+	r := newBenchRig(b, echo)
+	if _, err := r.h.Probe(b.Context(), r.conv); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		turn := r.send("Go")
+		r.untilTurnSoon(turn.ID)
+	}
+}
