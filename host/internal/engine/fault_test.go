@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"strings"
@@ -57,10 +58,24 @@ var (
 	endless     = mt.Loop(mt.Br(0))
 )
 
+// slowHand takes long enough to compile for others to arrive meanwhile.
+func slowHand() hand {
+	return hand{data: func(m *mt.Module) {
+		ty := m.Type([]byte{mt.I32}, nil)
+		for n := range 400 {
+			m.Func(ty, nil, bytes.Repeat(mt.Count(0, fillOne(n)), 4))
+		}
+	}}
+}
+
+func fillOne(n int) []byte {
+	return mt.Cat(mt.I32Const(int32(n)), mt.I32Const(1), mt.I32Const(1), mt.Op(0xfc, 11, 0))
+}
+
 func location(ptr, n int64) []byte { return mt.I64Const(ptr<<32 | n) }
 
 // mustFault checks the error of a call and that it says more than its kind.
-func mustFault(t *testing.T, err error, kind, says string) *engine.Fault {
+func mustFault(t *testing.T, err error, kind, says string) engine.Fault {
 	t.Helper()
 	var f *engine.Fault
 	if !errors.As(err, &f) {
@@ -69,7 +84,7 @@ func mustFault(t *testing.T, err error, kind, says string) *engine.Fault {
 	if f.Kind != kind || !strings.Contains(f.Message, says) {
 		t.Fatalf("fault %q: %q, want kind %q and %q", f.Kind, f.Message, kind, says)
 	}
-	return f
+	return *f
 }
 
 func TestAStepReturnsWhatTheModuleWrote(t *testing.T) {

@@ -393,7 +393,7 @@ func TestLimitsAreFilledInAndCutDown(t *testing.T) {
 
 func TestParallelLoadsOfOneModuleShareTheWork(t *testing.T) {
 	e := newEngine(t, engine.Config{})
-	wasm := goGuest(t)
+	wasm := slowHand().bytes()
 	got := make([]*engine.Module, 6)
 	var wg sync.WaitGroup
 	for n := range got {
