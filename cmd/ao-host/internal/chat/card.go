@@ -47,6 +47,20 @@ func Card(a abi.Interaction, width int) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
+// WholeCard is Card with what there is to choose from, for where no dialog shows
+// that one by one.
+func WholeCard(a abi.Interaction, width int) string {
+	parts := []string{Card(a, width)}
+	for i, f := range a.Fields {
+		parts = append(parts, fieldText(f, i+1, len(a.Fields), width))
+	}
+	if len(a.Decisions) > 0 {
+		st, _ := decisions(a.Decisions, width).next()
+		parts = append(parts, st.text)
+	}
+	return strings.Join(parts, "\n")
+}
+
 // blankRun is the longest run of blank lines shown as such. A longer one could
 // push the rest of a command off the screen; its length is told instead.
 const blankRun = 2

@@ -316,26 +316,16 @@ func (r *Renderer) interaction(i host.Interaction) {
 	r.shown[key] = state
 	switch {
 	case i.State == host.InteractionOpen:
-		r.paragraph(Card(i.Ask, r.Width))
+		text := Card(i.Ask, r.Width)
 		if r.Whole {
-			r.choices(i.Ask)
+			text = WholeCard(i.Ask, r.Width)
 		}
+		r.paragraph(text)
 	case i.State != host.InteractionClosed:
 	case i.Automatic != "":
 		r.notice("*", fmt.Sprintf("Answered for you, because of the permission %s.", or(i.Automatic, "in force")))
 	default:
 		r.notice("*", cardWord(i.Ask.Type)+" "+string(i.Disposition)+".")
-	}
-}
-
-// choices shows what a card offers to choose from.
-func (r *Renderer) choices(a abi.Interaction) {
-	for i, f := range a.Fields {
-		r.paragraph(fieldText(f, i+1, len(a.Fields), r.Width))
-	}
-	if len(a.Decisions) > 0 {
-		st, _ := decisions(a.Decisions, r.Width).next()
-		r.paragraph(st.text)
 	}
 }
 

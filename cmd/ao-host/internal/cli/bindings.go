@@ -83,7 +83,7 @@ func (a *App) bindingsListCommand() *cobra.Command {
 				}
 				for _, b := range all {
 					if b.Err != nil {
-						if err := a.lines("", display.Wrap(or(b.Path, b.Harness)+": "+display.Text(b.Err.Error()), "", a.con.Width)); err != nil {
+						if err := a.write("\n%s\n", display.Wrap(or(b.Path, b.Harness)+": "+display.Text(b.Err.Error()), "", a.con.Width)); err != nil {
 							return err
 						}
 					}

@@ -139,7 +139,7 @@ func showText(v conversationView, width int) string {
 		b.WriteString("\n")
 		line("", fmt.Sprintf("%d open to be answered with: ao-host run --conversation %s", len(v.Inputs), c.ID))
 		for _, i := range v.Inputs {
-			b.WriteString(chat.Card(i.Ask, width) + "\n")
+			b.WriteString(chat.WholeCard(i.Ask, width) + "\n")
 		}
 	}
 	for _, p := range v.Plans {

@@ -1,0 +1,71 @@
+package benchtable_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/benchtable"
+)
+
+const output = `goos: linux
+goarch: amd64
+pkg: example.org/team/module/store
+cpu: A Processor @ 2.00GHz
+BenchmarkAppend/batched-2         	    1200	     1000000 ns/op	    200000 rows/s	  2048 B/op	      12 allocs/op
+BenchmarkAppend/batched-2         	    1100	     1200000 ns/op	    180000 rows/s	  2050 B/op	      12 allocs/op
+BenchmarkAppend/batched-2         	    1100	     5000000 ns/op	     90000 rows/s	  2048 B/op	      12 allocs/op
+some log line of a test
+BenchmarkRead-8                   	  100000	        12.34 ns/op
+PASS
+ok  	example.org/team/module/store	3.2s
+pkg: example.org/team/module/abi
+BenchmarkRead-8                   	     100	   2345678 ns/op	   9000000 B/op	       3 allocs/op
+BenchmarkBroken-8                 	     100	   x ns/op
+`
+
+func TestTheTableHasTheMedianOfEachBenchmarkAndNamesTheMachine(t *testing.T) {
+	results, cpu, err := benchtable.Parse(strings.NewReader(output))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := benchtable.Table(results, benchtable.Machine{CPU: cpu, Cores: 2, Go: "go9.9.9", OS: "linux/amd64"})
+	want := `Measured on A Processor @ 2.00GHz, 2 cores, linux/amd64, go9.9.9; the median of 3 runs.
+
+| package | benchmark | time | allocated | also |
+|---|---|---:|---:|---|
+| store | Append/batched | 1.20 ms | 2 KiB, 12× | 180000 rows/s |
+| store | Read | 12.3 ns | – |  |
+| abi | Read | 2.35 ms | 8.58 MiB, 3× |  |
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("table (-want +got):\n%s", diff)
+	}
+}
+
+func TestAnOutputWithoutResultsIsAnError(t *testing.T) {
+	if _, _, err := benchtable.Parse(strings.NewReader("PASS\nok  \tx\t1s\n")); err == nil {
+		t.Error("no error")
+	}
+}
+
+func TestOnlyWhatIsBetweenTheMarkersIsReplaced(t *testing.T) {
+	doc := "# Title\n" + benchtable.Begin + "\nold\n" + benchtable.End + "\nrest\n"
+	got, err := benchtable.Replace([]byte(doc), "new\n")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := "# Title\n" + benchtable.Begin + "\nnew\n" + benchtable.End + "\nrest\n"; string(got) != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	again, err := benchtable.Replace(got, "new\n")
+	if err != nil || string(again) != string(got) {
+		t.Errorf("a second time: %q, %v", again, err)
+	}
+	for _, bad := range []string{"", benchtable.Begin, benchtable.End + benchtable.Begin} {
+		if _, err := benchtable.Replace([]byte(bad), "new"); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
