@@ -90,8 +90,8 @@ func TestL1_AShellThatReadsStdinDoesNotHang(t *testing.T) {
 func TestL1_AShellThatHangsIsEndedAtTheTimeoutWithAllItStarted(t *testing.T) {
 	pidFile := filepath.Join(t.TempDir(), "pid")
 	began := time.Now()
-	env, err := process.LoginEnv(context.Background(), shell(t, `trap '' TERM; sleep 50 & echo $! > `+pidFile+`; wait`), 500*time.Millisecond)
-	wantFallback(t, env, err, "did not answer within 500ms")
+	env, err := process.LoginEnv(context.Background(), shell(t, `trap '' TERM; sleep 150 & echo $! > `+pidFile+`; wait`), 3*time.Second)
+	wantFallback(t, env, err, "did not answer within 3s")
 	if !errors.Is(err, context.DeadlineExceeded) || time.Since(began) > patience/2 {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
@@ -105,7 +105,7 @@ func TestL1_AShellThatHangsIsEndedAtTheTimeoutWithAllItStarted(t *testing.T) {
 
 func TestL1_SomethingInTheBackgroundThatHoldsTheOutputDoesNotDelayTheAnswer(t *testing.T) {
 	began := time.Now()
-	_, err := process.LoginEnv(context.Background(), shell(t, `sleep 50 & eval "$4"`), patience)
+	_, err := process.LoginEnv(context.Background(), shell(t, `sleep 150 & eval "$4"`), patience)
 	if err != nil || time.Since(began) > patience/2 {
 		t.Errorf("%v after %v", err, time.Since(began))
 	}
@@ -124,10 +124,10 @@ func TestL1_AShellThatCannotTellGivesAReason(t *testing.T) {
 		"prints no NUL":     {shell(t, `a=${4#echo }; echo "${a%%;*}"; echo PATH=/x; echo "${4##*echo }"`), ""},
 		"only one marker":   {shell(t, `a=${4#echo }; echo "${a%%;*}"; /usr/bin/env -0`), "without running the command"},
 		"kills itself":      {shell(t, `kill -9 $$`), "without running the command"},
-		"closes its output": {shell(t, `exec >&-; sleep 50`), "without running the command"},
+		"closes its output": {shell(t, `exec >&-; sleep 150`), "without running the command"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			env, err := process.LoginEnv(context.Background(), tc.shell, 3*time.Second)
+			env, err := process.LoginEnv(context.Background(), tc.shell, patience)
 			wantFallback(t, env, err, tc.say)
 		})
 	}
@@ -137,7 +137,7 @@ func TestRule22_ResolvingTheLoginEnvironmentCanBeAborted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(50*time.Millisecond, cancel)
 	began := time.Now()
-	env, err := process.LoginEnv(ctx, shell(t, `sleep 50`), time.Minute)
+	env, err := process.LoginEnv(ctx, shell(t, `sleep 150`), time.Minute)
 	wantFallback(t, env, err)
 	if !errors.Is(err, context.Canceled) || time.Since(began) > patience/2 {
 		t.Errorf("%v after %v", err, time.Since(began))

@@ -35,10 +35,13 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
-// play is what the children of the tests do. They end by themselves after a
-// minute at most, so that a failing test leaves nothing behind for long.
+// lifetime ends the children of the tests, so that a failing test leaves nothing
+// behind for long.
+const lifetime = 3 * time.Minute
+
+// play is what the children of the tests do.
 func play(role string, args []string) int {
-	time.AfterFunc(time.Minute, func() { os.Exit(99) })
+	time.AfterFunc(lifetime, func() { os.Exit(99) })
 	switch role {
 	case "exit":
 		code, _ := strconv.Atoi(args[0])
@@ -47,7 +50,7 @@ func play(role string, args []string) int {
 	case "signal":
 		n, _ := strconv.Atoi(args[0])
 		_ = syscall.Kill(os.Getpid(), syscall.Signal(n))
-		time.Sleep(time.Minute)
+		time.Sleep(lifetime)
 	case "report":
 		cwd, _ := os.Getwd()
 		pgrp, _ := syscall.Getpgid(0)
@@ -134,7 +137,7 @@ func play(role string, args []string) int {
 		}
 		fmt.Println(p.PID(), p.StartTime(), strings.Join(said, ","))
 		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		time.Sleep(time.Minute)
+		time.Sleep(lifetime)
 	default:
 		fmt.Fprintln(os.Stderr, "unknown role", role)
 		return 96
@@ -153,9 +156,10 @@ type report struct {
 
 func say(role string) { fmt.Printf("%s %d\n", role, os.Getpid()) }
 
-func wait() { time.Sleep(time.Minute) }
+func wait() { time.Sleep(lifetime) }
 
-const patience = 20 * time.Second
+// patience is long: the machine may be busy, and a test that waits for it fails.
+const patience = time.Minute
 
 func self(t testing.TB) string {
 	t.Helper()

@@ -20,7 +20,7 @@ const (
 	lastStderr = 200 * time.Millisecond
 	// busyRetries and busyDelay bound the wait for a program file that is being
 	// written, as an update in place does.
-	busyRetries = 10
+	busyRetries = 50
 	busyDelay   = 30 * time.Millisecond
 )
 
@@ -38,6 +38,8 @@ type Process struct {
 	stderrDone chan struct{}
 	done       chan struct{}
 	exit       Exit
+
+	closeStdin sync.Once
 
 	// ending is held by the one End that works; ended says that it succeeded.
 	ending chan struct{}
@@ -201,8 +203,24 @@ func (p *Process) signalGroup(sig syscall.Signal) {
 	}
 }
 
-// Stdin is the child's standard input.
-func (p *Process) Stdin() io.WriteCloser { return p.stdin }
+// Stdin is the child's standard input. Closing it makes most harnesses end.
+func (p *Process) Stdin() io.WriteCloser { return stdin{p} }
+
+// stdin looks up who descends from the child before it closes the pipe: a child
+// that ends with its stdin would take the trace of them along.
+type stdin struct{ p *Process }
+
+func (s stdin) Write(b []byte) (int, error) { return s.p.stdin.Write(b) }
+
+func (s stdin) Close() error {
+	var err error
+	s.p.closeStdin.Do(func() {
+		// If the table cannot be read now, End will say so.
+		_ = s.p.Observe()
+		err = s.p.stdin.Close()
+	})
+	return err
+}
 
 // Stdout is the child's standard output. It is the caller's to close; closing it
 // makes a blocked Read return. Its end is not the child's exit.
@@ -245,9 +263,9 @@ func (p *Process) Stderr() string { return p.tail.String() }
 // and nothing is left. It is nil at once when called again.
 //
 // Descendants that made a session of their own are found only through their
-// parents, or because [Process.Observe] saw them. So call End while the child
-// runs, and leave the closing of stdin to it. A process that detached itself
-// before it was seen, as a daemon does, is not touched.
+// parents, or because they were seen before: by [Process.Observe], or when stdin
+// was closed. A process that detached itself before it was seen, as a daemon does,
+// is not touched.
 //
 // When ctx ends, SIGKILL is sent at once. The error is an [*Error] with the code
 // exit_unproven: something survived SIGKILL, or belongs to another user. End may
@@ -258,12 +276,7 @@ func (p *Process) End(ctx context.Context, grace time.Duration) error {
 	if p.ended {
 		return nil
 	}
-	// Whoever descends from the child is looked up while the child still runs: one
-	// that ends with its stdin would take the trace of them along.
-	if err := p.Observe(); err != nil {
-		return err
-	}
-	_ = p.stdin.Close()
+	_ = p.Stdin().Close()
 	if err := p.family.end(ctx, grace, p.signalGroup); err != nil {
 		return err
 	}

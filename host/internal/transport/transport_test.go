@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // readAll starts a connection on the input and returns all frames, acknowledging
 // each batch, and the reason reading ended.

@@ -59,7 +59,7 @@ func TestT2_ABurstPausesTheReaderUntilItIsAcknowledged(t *testing.T) {
 		select {
 		case b := <-c.Recv():
 			got = append(got, b...)
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(500 * time.Millisecond):
 			quiet = true
 		}
 	}
@@ -82,7 +82,7 @@ func TestT2_ABurstPausesTheReaderUntilItIsAcknowledged(t *testing.T) {
 		case b := <-c.Recv():
 			got = append(got, b...)
 			more += len(b)
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(500 * time.Millisecond):
 			quiet = true
 		}
 	}
@@ -133,7 +133,7 @@ func TestAnAcknowledgementOfFramesNotYetDeliveredCountsForNothing(t *testing.T) 
 		select {
 		case b := <-c.Recv():
 			got += len(b)
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(500 * time.Millisecond):
 			quiet = true
 		}
 	}
@@ -150,7 +150,7 @@ func TestTwoByteLinesCannotFillTheWindowWithFrames(t *testing.T) {
 		select {
 		case b := <-c.Recv():
 			got += len(b)
-		case <-time.After(300 * time.Millisecond):
+		case <-time.After(500 * time.Millisecond):
 			quiet = true
 		}
 	}
