@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -89,7 +90,12 @@ func liveConfig(dir string, home lab.Home) host.Config {
 // were refused, binding faults.
 func (l *live) honest() {
 	if l.h == nil {
-		l.open()
+		h, err := host.Open(context.Background(), l.cfg)
+		if err != nil {
+			l.t.Errorf("open: %v", err)
+			return
+		}
+		l.h = h
 	}
 	bad := []host.Code{host.CodeSchemaViolation, host.CodeOutboundSchema, host.CodeCallRefused, host.CodeReplyRefused,
 		host.CodeBindingFault, host.CodeLineSkipped, host.CodeProviderVersion}
@@ -109,6 +115,17 @@ func (l *live) honest() {
 // instructions of a mode when it changes and keeps the earlier ones in the thread.
 func planning(r model.Request) bool {
 	return strings.LastIndex(r.Instructions, "# Plan Mode") > strings.LastIndex(r.Instructions, "# Collaboration Mode: Default")
+}
+
+// sandbox is what Codex told the model of its sandbox, last.
+func sandbox(r model.Request) string {
+	const before = "`sandbox_mode` is `"
+	i := strings.LastIndex(r.Instructions, before)
+	if i < 0 {
+		return ""
+	}
+	mode, _, _ := strings.Cut(r.Instructions[i+len(before):], "`")
+	return mode
 }
 
 // asked returns the requests of the agent that answer the user's text.
@@ -195,13 +212,13 @@ func TestLivePlanQuestionAnswerChangesImplementRunsWithTheRememberedPermission(t
 		model, effort string
 		// asks: the edit needs a person's yes under this permission.
 		asks bool
-		// told is how Codex tells the model what it may do.
-		told string
+		// sandbox is what Codex tells the model of it.
+		sandbox string
 	}{
-		{abi.PermissionAuto, lab.MockModel, "high", false, "`workspace-write`"},
-		{abi.PermissionBypass, lab.MockHiddenModel, "low", false, "`danger-full-access`"},
-		{abi.PermissionAcceptEdits, lab.MockModel, "low", false, "`workspace-write`"},
-		{abi.PermissionDefault, lab.MockPlainModel, "low", true, "`read-only`"},
+		{abi.PermissionAuto, lab.MockModel, "high", false, "workspace-write"},
+		{abi.PermissionBypass, lab.MockHiddenModel, "low", false, "danger-full-access"},
+		{abi.PermissionAcceptEdits, lab.MockModel, "low", false, "workspace-write"},
+		{abi.PermissionDefault, lab.MockPlainModel, "low", true, "read-only"},
 	} {
 		t.Run(string(c.permission), func(t *testing.T) {
 			eachCodex(t, func(t *testing.T, version string) {
@@ -272,8 +289,8 @@ func TestLivePlanQuestionAnswerChangesImplementRunsWithTheRememberedPermission(t
 					if planning(r) != (i < 3) {
 						t.Errorf("request %d: planning %v", i+1, planning(r))
 					}
-					if !strings.Contains(r.Instructions, c.told) {
-						t.Errorf("request %d was not told that the sandbox is %s", i+1, c.told)
+					if sandbox(r) != c.sandbox {
+						t.Errorf("request %d was told that the sandbox is %q, want %s", i+1, sandbox(r), c.sandbox)
 					}
 				}
 				if !strings.Contains(string(requests[1].Body), `notes.md`) {

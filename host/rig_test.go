@@ -122,7 +122,8 @@ func (r *rig) restart() {
 	r.open()
 }
 
-const patience = 20 * time.Second
+// patience is long because the machine of a test may be busy; it only delays failures.
+const patience = 60 * time.Second
 
 // until waits for cond; what names it in the failure.
 func (r *rig) until(what string, cond func() bool) {
