@@ -68,7 +68,11 @@ func events(t *testing.T, resp answer) []map[string]any {
 	}
 	var out []map[string]any
 	sc := bufio.NewScanner(resp.body)
+	name := ""
 	for sc.Scan() {
+		if n, ok := strings.CutPrefix(sc.Text(), "event: "); ok {
+			name = n
+		}
 		data, ok := strings.CutPrefix(sc.Text(), "data: ")
 		if !ok {
 			continue
@@ -77,6 +81,9 @@ func events(t *testing.T, resp answer) []map[string]any {
 		if data != "[DONE]" {
 			if err := json.Unmarshal([]byte(data), &v); err != nil {
 				t.Fatalf("%s: %v", data, err)
+			}
+			if name != "" && v["type"] != name {
+				t.Errorf("event %s carries type %v", name, v["type"])
 			}
 		}
 		out = append(out, v)
@@ -264,7 +271,7 @@ func TestAnUnscriptedRequestOfTheAgentFailsTheTestAndSideRequestsDoNot(t *testin
 	if resp.status != http.StatusBadRequest {
 		t.Errorf("status %d", resp.status)
 	}
-	if text := read(t, post(t, s, "/v1/responses", `{"model":"m","instructions":"Generate a short title for the conversation","input":"hi"}`)); !strings.Contains(text, "Scripted session") {
+	if text := read(t, post(t, s, "/v1/responses", `{"model":"m","instructions":"Generate a short title for the conversation","input":"other"}`)); !strings.Contains(text, "Scripted session") {
 		t.Errorf("title: %s", text)
 	}
 	if text := read(t, post(t, s, "/v1/responses", `{"model":"codex-auto-review","input":"x\n>>> APPROVAL REQUEST START\n"}`)); !strings.Contains(text, `\"outcome\":\"deny\"`) {

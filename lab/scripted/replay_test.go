@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aoagents/ao-host/lab/scripted"
 	"github.com/google/go-cmp/cmp"
@@ -193,13 +194,16 @@ func replay(t *testing.T, recording, script, version, home string, thread string
 	position := 0
 	next := func() frame {
 		for {
+			deadline := time.Now().Add(20 * time.Second)
+			wake := time.AfterFunc(20*time.Second, c.cond.Broadcast)
 			c.mu.Lock()
-			for position >= len(c.frames) && !c.eof {
+			for position >= len(c.frames) && !c.eof && time.Now().Before(deadline) {
 				c.cond.Wait()
 			}
+			wake.Stop()
 			if position >= len(c.frames) {
 				c.mu.Unlock()
-				t.Fatalf("the harness ended; compared so far:\n%s", cmp.Diff(settle(want), settle(got)))
+				t.Fatalf("the harness sends no more; compared so far:\n%s", cmp.Diff(settle(want), settle(got)))
 			}
 			f := c.frames[position]
 			position++
