@@ -3,6 +3,7 @@ package transport_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -50,7 +51,7 @@ func FuzzReader(f *testing.F) {
 		cfg := transport.Config{MaxLine: int(limit) + 1, Window: 1 << 10}
 		cfg.R = bytes.NewReader(text)
 		whole, err := readAll(t, cfg)
-		if err != io.EOF {
+		if !errors.Is(err, io.EOF) {
 			t.Fatalf("reading ended with %v", err)
 		}
 		cfg.R = &chopped{text: text, sizes: sizes}

@@ -27,7 +27,7 @@ func TestInspectSeesEveryReadableFrameAndItsVerdictTravelsWithIt(t *testing.T) {
 	if strings.Join(seen, " ") != "good bad" {
 		t.Errorf("Inspect saw %q; junk and oversize frames have nothing to inspect", seen)
 	}
-	if len(frames) != 4 || frames[1].Check != nil || frames[2].Check != bad {
+	if len(frames) != 4 || frames[1].Check != nil || !errors.Is(frames[2].Check, bad) {
 		t.Errorf("got %v", frames)
 	}
 }
@@ -51,7 +51,7 @@ func TestRule16_SecretsAreScrubbedBeforeAnythingElseSeesTheLine(t *testing.T) {
 			return nil
 		},
 	})
-	if err != io.EOF || len(frames) != 4 {
+	if !errors.Is(err, io.EOF) || len(frames) != 4 {
 		t.Fatalf("%d frames, %v", len(frames), err)
 	}
 	for _, f := range frames {

@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -16,7 +17,7 @@ const smallLine = 4 << 10
 func readSmall(t *testing.T, input string) []transport.Frame {
 	t.Helper()
 	frames, err := readAll(t, transport.Config{R: strings.NewReader(input), MaxLine: smallLine})
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		t.Fatal(err)
 	}
 	return frames
@@ -112,7 +113,7 @@ func TestT2_ALineOf64MiBIsSkippedInAFewMiBOfMemory(t *testing.T) {
 			runtime.ReadMemStats(&before)
 			frames, err := readAll(t, transport.Config{R: in, MaxLine: tc.maxLine})
 			runtime.ReadMemStats(&after)
-			if err != io.EOF || len(frames) != 2 || frames[0].Kind != transport.Result || !frames[0].Oversize || frames[1].Method != "after" {
+			if !errors.Is(err, io.EOF) || len(frames) != 2 || frames[0].Kind != transport.Result || !frames[0].Oversize || frames[1].Method != "after" {
 				t.Fatalf("%v, %d frames", err, len(frames))
 			}
 			// TotalAlloc counts all that was allocated, freed or not: it bounds the
@@ -127,7 +128,7 @@ func TestT2_ALineOf64MiBIsSkippedInAFewMiBOfMemory(t *testing.T) {
 
 func TestT2_ALegitimateLineOfManyMegabytesPasses(t *testing.T) {
 	frames, err := readAll(t, transport.Config{R: repeated(`{"id":7,"result":"`, 12<<20, "\"}\n{\"method\":\"after\"}\n")})
-	if err != io.EOF || len(frames) != 2 || len(frames[0].Payload) != 12<<20+2 || frames[1].Method != "after" {
+	if !errors.Is(err, io.EOF) || len(frames) != 2 || len(frames[0].Payload) != 12<<20+2 || frames[1].Method != "after" {
 		t.Fatalf("%v, %d frames", err, len(frames))
 	}
 	if n := bytes.Count(frames[0].Payload, []byte("x")); n != 12<<20 {

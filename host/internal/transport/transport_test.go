@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"os"
 	"strings"
@@ -38,7 +39,7 @@ func readAll(t testing.TB, cfg transport.Config) ([]transport.Frame, error) {
 func read(t testing.TB, input string) []transport.Frame {
 	t.Helper()
 	frames, err := readAll(t, transport.Config{R: strings.NewReader(input)})
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		t.Fatalf("reading ended with %v, want io.EOF", err)
 	}
 	return frames

@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -246,7 +247,7 @@ func TestCloseEndsAReaderThatWaitsForTheWindowTheConsumerOrThePipe(t *testing.T)
 		next(t, c)
 		c.Close()
 		c.Close()
-		if c.Err() != transport.ErrClosed {
+		if !errors.Is(c.Err(), transport.ErrClosed) {
 			t.Errorf("Err is %v", c.Err())
 		}
 	})
@@ -254,7 +255,7 @@ func TestCloseEndsAReaderThatWaitsForTheWindowTheConsumerOrThePipe(t *testing.T)
 		c := transport.Start(transport.Config{R: strings.NewReader(many), W: io.Discard})
 		time.Sleep(20 * time.Millisecond)
 		c.Close()
-		if c.Err() != transport.ErrClosed {
+		if !errors.Is(c.Err(), transport.ErrClosed) {
 			t.Errorf("Err is %v", c.Err())
 		}
 	})
@@ -265,7 +266,7 @@ func TestCloseEndsAReaderThatWaitsForTheWindowTheConsumerOrThePipe(t *testing.T)
 			t.Errorf("Err is %v while reading goes on", c.Err())
 		}
 		c.Close()
-		if _, open := <-c.Recv(); open || c.Err() != transport.ErrClosed {
+		if _, open := <-c.Recv(); open || !errors.Is(c.Err(), transport.ErrClosed) {
 			t.Errorf("Err is %v", c.Err())
 		}
 	})
@@ -276,10 +277,10 @@ type failing struct{ err error }
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 func TestErrTellsWhyReadingEnded(t *testing.T) {
-	if _, err := readAll(t, transport.Config{R: failing{io.ErrUnexpectedEOF}}); err != io.ErrUnexpectedEOF {
+	if _, err := readAll(t, transport.Config{R: failing{io.ErrUnexpectedEOF}}); !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("got %v", err)
 	}
-	if _, err := readAll(t, transport.Config{R: failing{}}); err != io.ErrNoProgress {
+	if _, err := readAll(t, transport.Config{R: failing{}}); !errors.Is(err, io.ErrNoProgress) {
 		t.Errorf("a reader that never returns anything ended with %v", err)
 	}
 }
