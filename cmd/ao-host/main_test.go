@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 
 // TestMain makes the test binary the commands of the scripts.
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){
+	testscript.Main(cleaning{m}, map[string]func(){
 		"ao-host": func() {
 			// The name of this executable is the test's; the script finds the command by
 			// PATH, and so must the demo.
@@ -44,6 +45,57 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// cleaning removes the warm folder after the tests.
+type cleaning struct{ *testing.M }
+
+func (c cleaning) Run() int {
+	code := c.M.Run()
+	if warmDir != "" {
+		_ = os.RemoveAll(warmDir)
+	}
+	return code
+}
+
+// warmDir is the folder that warm made, if it did.
+var warmDir string
+
+// warm is a data folder that has run a harness once: the compiled bindings in
+// it are copied to the folders of the tests, which would otherwise compile them
+// again and again.
+var warm = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "ao-host-test-warm-")
+	if err != nil {
+		return "", err
+	}
+	warmDir = dir
+	cmd := exec.Command("ao-host", "run", "--harness", "codex", "--launch", "ao-host", "--launch", "scripted-harness", "--dir", dir, "hello")
+	// The scripted harness is found by the environment's PATH and not a login
+	// shell's, which does not know where this test put it.
+	cmd.Env = append(os.Environ(), "AO_HOST_DATA="+filepath.Join(dir, "data"), "CODEX_HOME="+dir, "HOME="+dir, "SHELL=/bin/false")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		return dir, fmt.Errorf("%w\n%s", err, out)
+	}
+	return dir, nil
+})
+
+// warmUp copies the compiled bindings into a data folder.
+func warmUp(data string) error {
+	dir, err := warm()
+	if err != nil {
+		return err
+	}
+	for _, part := range []string{filepath.Join("cache", "native"), "native-digests"} {
+		if err := os.MkdirAll(filepath.Join(data, filepath.Dir(part)), 0o700); err != nil {
+			return err
+		}
+		if out, err := exec.Command("cp", "-R", filepath.Join(dir, "data", part), filepath.Join(data, part)).CombinedOutput(); err != nil {
+			return fmt.Errorf("%w\n%s", err, out)
+		}
+	}
+	return os.Chmod(data, 0o700)
+}
+
 func TestScripts(t *testing.T) {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
@@ -66,6 +118,9 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("CODEX_HOME", filepath.Join(e.WorkDir, "codex-home"))
 			e.Setenv("TERM", "dumb")
+			if err := warmUp(filepath.Join(e.WorkDir, "data")); err != nil {
+				return err
+			}
 			// Without a login shell the environment is this one.
 			e.Setenv("SHELL", "/bin/sh")
 			return nil

@@ -122,9 +122,16 @@ func (term *terminal) exit() int {
 	case <-time.After(60 * time.Second):
 		_ = term.cmd.Process.Kill()
 		<-done
-		term.t.Fatalf("the program did not end; the terminal shows:\n%s", term.out.String())
+		term.t.Fatalf("the program did not end; the terminal shows:\n%s", term.text())
 	}
 	return term.cmd.ProcessState.ExitCode()
+}
+
+// text is everything the terminal showed.
+func (term *terminal) text() string {
+	term.mu.Lock()
+	defer term.mu.Unlock()
+	return term.out.String()
 }
 
 // settle lets the program reach its next read after it has printed the prompt:
@@ -147,6 +154,9 @@ func onTerminal(t *testing.T, script string, args ...string) (*terminal, string)
 		}
 	}
 	if err := os.WriteFile(filepath.Join(home, "scripted.json"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := warmUp(filepath.Join(dir, "data")); err != nil {
 		t.Fatal(err)
 	}
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm", "CODEX_HOME=" + home, "AO_HOST_DATA=" + filepath.Join(dir, "data")}
@@ -175,7 +185,7 @@ func TestOnATerminalAQuestionIsAnsweredASecretIsHiddenAndNothingTypedEarlyCounts
 	if code := term.exit(); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
-	if out := term.out.String(); strings.Contains(out, "hush-hush") {
+	if out := term.text(); strings.Contains(out, "hush-hush") {
 		t.Errorf("the secret was shown:\n%s", out)
 	}
 }
@@ -230,7 +240,7 @@ func TestOnATerminalAPlanIsReviewedAndImplemented(t *testing.T) {
 	if err != nil || string(b) != "Hello, world!\n" {
 		t.Errorf("the file has %q, %v", b, err)
 	}
-	if n := len(regexp.MustCompile(`\x1b\[1m\[turn \d completed\][^\x1b]*\x1b\[0m`).FindAllString(term.out.String(), -1)); n != 3 {
-		t.Errorf("%d turn headings are emphasised on the terminal:\n%q", n, term.out.String())
+	if n := len(regexp.MustCompile(`\x1b\[1m\[turn \d completed\][^\x1b]*\x1b\[0m`).FindAllString(term.text(), -1)); n != 3 {
+		t.Errorf("%d turn headings are emphasised on the terminal:\n%q", n, term.text())
 	}
 }
