@@ -13,6 +13,7 @@ import (
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/host"
+	"github.com/aoagents/ao-host/lab"
 	"github.com/aoagents/ao-host/lab/scripted"
 )
 
@@ -20,7 +21,18 @@ import (
 // test drives a real child process over real pipes.
 const scriptedEnv = "AO_TEST_SCRIPTED"
 
+// serveMCP makes the test binary a tool server, which a real harness starts by its
+// arguments alone.
+const serveMCP = "serve-mcp"
+
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == serveMCP {
+		if err := lab.ServeMCP(os.Stdin, os.Stdout); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getenv(scriptedEnv) != "" {
 		os.Exit(scripted.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
 	}
