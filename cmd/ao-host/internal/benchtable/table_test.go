@@ -18,6 +18,7 @@ BenchmarkAppend/batched-2         	    1100	     1200000 ns/op	    180000 rows/s
 BenchmarkAppend/batched-2         	    1100	     5000000 ns/op	     90000 rows/s	  2048 B/op	      12 allocs/op
 some log line of a test
 BenchmarkRead-8                   	  100000	        12.34 ns/op
+BenchmarkRead-8                   	  100000	        14.34 ns/op
 PASS
 ok  	example.org/team/module/store	3.2s
 pkg: example.org/team/module/abi
@@ -36,7 +37,7 @@ func TestTheTableHasTheMedianOfEachBenchmarkAndNamesTheMachine(t *testing.T) {
 | package | benchmark | time | allocated | also |
 |---|---|---:|---:|---|
 | store | Append/batched | 1.20 ms | 2 KiB, 12× | 180000 rows/s |
-| store | Read | 12.3 ns | – |  |
+| store | Read | 13.3 ns | – |  |
 | abi | Read | 2.35 ms | 8.58 MiB, 3× |  |
 `
 	if diff := cmp.Diff(want, got); diff != "" {

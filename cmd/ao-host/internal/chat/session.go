@@ -72,8 +72,6 @@ type active struct {
 	revision int64
 	// finish hands the answer over.
 	finish func(context.Context) error
-	// again begins the same dialog anew.
-	again func() *active
 }
 
 // Run follows the conversation until its turns have ended and nothing waits, a
@@ -368,7 +366,8 @@ func (s *Session) ask(ctx context.Context, c host.Interaction) error {
 	}
 	// The card may be older than this run.
 	s.render.interaction(c)
-	return s.begin(func() *active { return s.cardDialog(c) })
+	s.begin(s.cardDialog(c))
+	return nil
 }
 
 // cardDialog makes the dialog of a card.
@@ -422,15 +421,14 @@ func (s *Session) reviewPlan(ctx context.Context, p host.Proposal) error {
 	}
 	// The plan may be older than this run, or its event may still be on its way.
 	s.render.proposal(p)
-	return s.begin(func() *active {
-		m := review(c.Settings.Permission, s.Console.Width)
-		if p.Route == abi.RouteNative {
-			m.entries[planLeave].description = "the turn is stopped"
-		}
-		return &active{id: p.ID, revision: p.Revision, dialog: m, finish: func(ctx context.Context) error {
-			return s.decide(ctx, p, m)
-		}}
-	})
+	m := review(c.Settings.Permission, s.Console.Width)
+	if p.Route == abi.RouteNative {
+		m.entries[planLeave].description = "the turn is stopped"
+	}
+	s.begin(&active{id: p.ID, revision: p.Revision, dialog: m, finish: func(ctx context.Context) error {
+		return s.decide(ctx, p, m)
+	}})
+	return nil
 }
 
 func (s *Session) decide(ctx context.Context, p host.Proposal, m *menu) error {
@@ -460,11 +458,9 @@ func (s *Session) decide(ctx context.Context, p host.Proposal, m *menu) error {
 	return err
 }
 
-func (s *Session) begin(make func() *active) error {
-	s.active = make()
-	s.active.again = make
+func (s *Session) begin(a *active) {
+	s.active = a
 	s.prompt(false)
-	return nil
 }
 
 // prompt shows what the dialog asks next, or only its last line when the same
@@ -510,8 +506,7 @@ func (s *Session) typed(ctx context.Context, in console.Input) (Outcome, bool, e
 	return 0, false, s.finished(ctx, a)
 }
 
-// finished hands over an answer. A refusal is told; where another answer may
-// be accepted the dialog begins again.
+// finished hands over an answer. A refusal is told.
 func (s *Session) finished(ctx context.Context, a *active) error {
 	err := a.finish(ctx)
 	if err == nil {
@@ -523,8 +518,9 @@ func (s *Session) finished(ctx context.Context, a *active) error {
 		s.left[a.id] = true
 		return nil
 	case host.CodeAnswerShape, host.CodeAnswerOption, host.CodeSecretFollowUp, host.CodeInvalidArgument, host.CodeEmptyMessage, host.CodeMessageTooLarge, host.CodeStoreFull:
+		// The card or plan is still open, so it is asked again.
 		s.render.Notice(err.Error())
-		return s.begin(a.again)
+		return nil
 	case host.CodeNothingRunning:
 		return nil
 	}

@@ -39,7 +39,10 @@ func TestTheDemoFailsWhenAStepGoesOtherwiseThanPromised(t *testing.T) {
 		}, func(f *coretest.Fake, i host.Interaction, _ host.Answer) {
 			f.Propose(host.Proposal{Revision: 1, Turn: i.Turn, Text: "German"})
 			f.Turn(i.Turn, host.TurnCompleted, nil)
-		}, func(f *coretest.Fake, _ host.Proposal, u host.Turn) { f.Turn(u.ID, host.TurnCompleted, nil) }},
+		}, func(f *coretest.Fake, _ host.Proposal, u host.Turn) {
+			f.Propose(host.Proposal{Revision: 1, Turn: u.ID, Text: "German, as before"})
+			f.Turn(u.ID, host.TurnCompleted, nil)
+		}},
 		{"nothing is written", "the file was not written", func(f *coretest.Fake, u host.Turn) {
 			f.Turn(u.ID, host.TurnRunning, nil)
 			f.Ask(u.ID, question)
