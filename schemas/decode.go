@@ -43,13 +43,7 @@ func (voc *vocabulary) value(d *jsonwire.Decoder) any {
 			if !more {
 				break
 			}
-			name := ""
-			if k, known := voc.known[string(key)]; known {
-				name = k.(string)
-			} else {
-				name = string(key)
-			}
-			m[name] = voc.value(d)
+			m[voc.name(key)] = voc.value(d)
 		}
 		return m
 	case jsonwire.Array:
@@ -80,8 +74,17 @@ func (voc *vocabulary) value(d *jsonwire.Decoder) any {
 	}
 }
 
+// name is the member name in b, without an allocation where it is known. It is
+// not cut: to a schema every byte of it counts.
+func (voc *vocabulary) name(b []byte) string {
+	if v, ok := voc.known[string(b)]; ok {
+		return v.(string)
+	}
+	return string(b)
+}
+
 func number(b []byte) any {
-	if bytes.IndexAny(b, ".eE") < 0 {
+	if !bytes.ContainsAny(b, ".eE") {
 		if n, err := strconv.ParseInt(string(b), 10, 64); err == nil {
 			return n
 		}

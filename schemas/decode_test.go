@@ -79,6 +79,15 @@ func TestCutStringsKeepTheirVerdict(t *testing.T) {
 			t.Errorf("%s: %v, want accepted %v", body, err, ok)
 		}
 	}
+	set, err = schemas.Open(oneSchema(`{"properties":{"e":{"enum":["ab","abc"]}}}`, nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for body, ok := range map[string]bool{`{"e":"abc"}`: true, `{"e":"abcd"}`: false, `{"e":"abcde"}`: false} {
+		if err := set.For("").Check(from, schemas.Notification, "n", []byte(body)); (err == nil) != ok {
+			t.Errorf("%s: %v, want accepted %v", body, err, ok)
+		}
+	}
 	// With a pattern or uniqueItems the whole string counts.
 	set, err = schemas.Open(oneSchema(`{"properties":{"p":{"pattern":"z$"},"u":{"uniqueItems":true},"e":{"enum":["a"]}}}`, nil))
 	if err != nil {

@@ -108,7 +108,7 @@ func TestDispatchAgreesWithThePlainSchemaOnEveryDefinition(t *testing.T) {
 		}
 		counts := map[string]int{}
 		for i, name := range slices.Sorted(maps.Keys(b.Definitions)) {
-			if testing.Short() && i%3 != 0 {
+			if testing.Short() && i%4 != 0 {
 				continue
 			}
 			strict, lenient := schemas.Verdicts(t, b, name, false), schemas.Verdicts(t, b, name, true)
@@ -129,7 +129,10 @@ func TestDispatchAgreesWithThePlainSchemaOnEveryDefinition(t *testing.T) {
 		if counts["true false "] > 0 {
 			t.Errorf("%s: the lenient schemas refuse what the strict ones accept", version)
 		}
-		for v, least := range map[string]int{"true true ": 100, "false false ": 100, "false true ": 3} {
+		for v, least := range map[string]int{"true true ": 100, "false false ": 100, "false true ": 20} {
+			if testing.Short() {
+				least /= 4
+			}
 			if counts[v] < least {
 				t.Errorf("%s: too few samples with verdicts %q: %v", version, v, counts)
 			}

@@ -86,7 +86,7 @@ func FuzzCheck(f *testing.F) {
 	frames := readRecordings(f, "codex")
 	for i, p := range frames {
 		if len(p.body) < 2000 {
-			f.Add(uint16(i), []byte(p.body))
+			f.Add(uint16(i), p.body)
 		}
 	}
 	f.Fuzz(func(t *testing.T, which uint16, body []byte) {

@@ -37,13 +37,14 @@ func generate(t *testing.T, mode, out string, day int) (schemas.Bundle, error) {
 	})
 }
 
-func wantCode(t *testing.T, err error, code string) *schemas.Error {
+// wantCode fails unless err is an *Error with the code, and returns its message.
+func wantCode(t *testing.T, err error, code string) string {
 	t.Helper()
 	var e *schemas.Error
 	if !errors.As(err, &e) || e.Code != code {
 		t.Fatalf("got %v, want an error of code %s", err, code)
 	}
-	return e
+	return e.Message
 }
 
 func TestGenerateWritesOneNormalisedBundleWithItsProvenance(t *testing.T) {
@@ -141,16 +142,16 @@ func TestGeneratingAgainChangesNothingUnlessTheSchemasChanged(t *testing.T) {
 }
 
 func TestGenerateSaysWhatWentWrong(t *testing.T) {
-	if _, err := schemas.Generate(t.Context(), schemas.GenerateOptions{Provider: "nobody"}); !strings.Contains(wantCode(t, err, schemas.CodeProviderUnknown).Message, `"codex"`) {
+	if _, err := schemas.Generate(t.Context(), schemas.GenerateOptions{Provider: "nobody"}); !strings.Contains(wantCode(t, err, schemas.CodeProviderUnknown), `"codex"`) {
 		t.Errorf("does not name the known providers: %v", err)
 	}
 	_, err := schemas.Generate(t.Context(), schemas.GenerateOptions{Provider: "codex", Command: []string{"no-such-program-here"}})
-	if e := wantCode(t, err, schemas.CodeGeneratorFailed); !strings.Contains(e.Message, "install") {
-		t.Errorf("does not say what to do: %v", e)
+	if m := wantCode(t, err, schemas.CodeGeneratorFailed); !strings.Contains(m, "install") {
+		t.Errorf("does not say what to do: %v", m)
 	}
 	_, err = generate(t, "fail", "", 1)
-	if e := wantCode(t, err, schemas.CodeGeneratorFailed); !strings.Contains(e.Message, "out of order") {
-		t.Errorf("does not hold what the generator printed: %v", e)
+	if m := wantCode(t, err, schemas.CodeGeneratorFailed); !strings.Contains(m, "out of order") {
+		t.Errorf("does not hold what the generator printed: %v", m)
 	}
 	_, err = generate(t, "foreign", "", 1)
 	wantCode(t, err, schemas.CodeGeneratorOutput)

@@ -120,7 +120,8 @@ func (s *sampler) value(schema any, depth int) any {
 		if members, ok := m["additionalProperties"].(map[string]any); ok && depth < 10 {
 			out["some key"] = s.value(members, depth+1)
 		}
-		if s.rnd.IntN(100) < s.err {
+		// Only a closed object minds, so it gets one more often.
+		if odds := s.err; s.rnd.IntN(100) < odds || odds > 0 && m["additionalProperties"] == false && s.rnd.IntN(3) == 0 {
 			out["extra"] = s.junk(depth)
 		}
 		return out

@@ -85,8 +85,8 @@ func TestPackRefusesAMethodThatNoVersionHas(t *testing.T) {
 		{Calls: []string{"turn/stard"}}, {Notifies: []string{"turn/start"}}, {Requests: []string{"turn/start"}},
 	} {
 		_, err := schemas.Pack(bundles, u)
-		if e := wantCode(t, err, schemas.CodeMethodUnknown); !strings.Contains(e.Message, `"turn/star`) {
-			t.Errorf("does not name the method: %v", e)
+		if m := wantCode(t, err, schemas.CodeMethodUnknown); !strings.Contains(m, `"turn/star`) {
+			t.Errorf("does not name the method: %v", m)
 		}
 	}
 	// A request of the server that only the older version has is no mistake.
@@ -157,8 +157,8 @@ func TestADamagedSectionIsRefusedWithACode(t *testing.T) {
 	} {
 		if _, err := schemas.Open([]byte(c.section)); err == nil {
 			t.Errorf("%s: accepted", name)
-		} else if wantCode(t, err, c.code); errors.Unwrap(err) == nil && strings.HasSuffix(err.Error(), ":") {
-			t.Errorf("%s: %v", name, err)
+		} else {
+			wantCode(t, err, c.code)
 		}
 	}
 }
@@ -239,10 +239,13 @@ func TestASchemaThatDoublesTheWorkIsGivenUp(t *testing.T) {
 	if d := time.Since(start); d > 10*time.Second {
 		t.Errorf("took %s", d)
 	}
-	// What was used up belongs to that check alone.
-	if err := v.Check(from, schemas.Notification, "n", nest(3)); err != nil {
-		t.Errorf("the next payload: %v", err)
+	// What was used up, or left over, belongs to that check alone.
+	for range 200 {
+		if err := v.Check(from, schemas.Notification, "n", nest(3)); err != nil {
+			t.Fatalf("the next payload: %v", err)
+		}
 	}
+	wantCode(t, v.Check(from, schemas.Notification, "n", nest(16)), schemas.CodeSchemaInvalid)
 }
 
 func TestNumbersBeyondReasonNeitherCrashNorTakeLong(t *testing.T) {
@@ -252,7 +255,7 @@ func TestNumbersBeyondReasonNeitherCrashNorTakeLong(t *testing.T) {
 	}
 	for body, ok := range map[string]bool{
 		`{"n":1e999999999}`: true, `{"n":-1e999999999}`: false, `{"n":1e-999999999}`: true, `{"m":-1e999999999}`: true,
-		`{"n":18446744073709551615}`: true, `{"n":-0}`: true, `{"n":1.0}`: true, `{"n":0.5}`: false, `{"m":9.5}`: true, `{"m":9.7}`: false,
+		`{"n":18446744073709551615}`: true, `{"n":-0}`: true, `{"n":-1}`: false, `{"n":-0.5}`: false, `{"n":1.0}`: true, `{"n":0.5}`: false, `{"m":9.5}`: true, `{"m":9.7}`: false,
 	} {
 		err := set.For("").Check(from, schemas.Notification, "n", []byte(body))
 		var broken *schemas.Error

@@ -117,12 +117,36 @@ func TestEveryRequestOfCodexHasItsResultAndNoResultIsLeftOver(t *testing.T) {
 				t.Errorf("%s: %s is the result of no request", b.Provenance.Version, name)
 			}
 		}
-		// These requests also share their params.
+		// Requests that come in two forms with one result.
 		shared := []string{"ConfigWriteResponse", "ThreadSearchResponse", "ThreadSearchCancelResponse"}
 		for name, n := range reached {
 			if n > 1 && !slices.Contains(shared, name) {
 				t.Errorf("%s: %s is the result of %d requests", b.Provenance.Version, name, n)
 			}
+		}
+	}
+}
+
+func TestABundleThatWasChangedByHandIsRefused(t *testing.T) {
+	var files [2][]byte
+	for i, name := range []string{schemas.BundleFile, schemas.ProvenanceFile} {
+		text, err := fs.ReadFile(bundled.FS(), "codex/0.171.0/"+name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[i] = text
+	}
+	if _, err := schemas.ReadBundle(files[0], files[1]); err != nil {
+		t.Fatal(err)
+	}
+	changed := []byte(strings.Replace(string(files[0]), `"threadId"`, `"threadID"`, 1))
+	for name, pair := range map[string][2][]byte{
+		"another bundle": {changed, files[1]}, "no bundle": {[]byte("x"), files[1]}, "no provenance": {files[0], []byte("x")},
+	} {
+		_, err := schemas.ReadBundle(pair[0], pair[1])
+		var e *schemas.Error
+		if !errors.As(err, &e) || e.Code != schemas.CodeBundleInvalid {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
