@@ -199,7 +199,7 @@ func TestRule10_EveryKindOfFieldIsAskedAndUnclearInputIsAskedAgain(t *testing.T)
 	}
 	f.OnAnswer = func(f *coretest.Fake, i host.Interaction, _ host.Answer) { f.Turn(i.Turn, host.TurnCompleted, nil) }
 	input := strings.Join([]string{
-		"", "4", "x", "/skip", "1 2", "3", // one: five that are refused
+		"", "4", "x", "/skip", "/none", "1 2", "3", // one: six that are refused
 		"4", "", "my own", // other
 		"3, 1 4", "and mine", // many
 		"/none",
@@ -492,6 +492,74 @@ func TestTheOutcomeFollowsTheLastTurn(t *testing.T) {
 		if !strings.Contains(strings.Join(strings.Fields(out), " "), c.text) {
 			t.Errorf("%s: no %q in\n%s", c.state, c.text, out)
 		}
+	}
+}
+
+func TestWhatIsCommittedWithTheTurnsEndIsStillShown(t *testing.T) {
+	f := coretest.New()
+	f.OnSend = func(f *coretest.Fake, u host.Turn) {
+		u.State = host.TurnCompleted
+		f.Commit(func(emit func(host.EventType, string, any)) {
+			emit(host.EventTurn, u.ID, u)
+			emit(host.EventWarning, u.ID, abi.Warning{Code: "late", Message: "Said with the end."})
+		})
+		f.Turn(u.ID, host.TurnCompleted, nil)
+	}
+	out, got, err := run{fake: f}.do(t)
+	wantOutcome(t, got, err, chat.Done)
+	if !strings.Contains(out, "! late: Said with the end.") {
+		t.Errorf("output:\n%s", out)
+	}
+}
+
+func TestAMessageThatChangedWhileItWasStreamedIsShownAsItIsInTheEnd(t *testing.T) {
+	f := coretest.New()
+	f.OnSend = func(f *coretest.Fake, u host.Turn) {
+		f.Turn(u.ID, host.TurnRunning, nil)
+		f.Emit(host.EventDelta, u.ID, abi.Delta{Item: "m", Channel: abi.ChannelText, Text: "A draft"})
+		f.Emit(host.EventItem, u.ID, abi.Item{ID: "m", Type: abi.ItemMessage, Status: abi.ItemCompleted, Text: "The final text"})
+		f.Turn(u.ID, host.TurnCompleted, nil)
+	}
+	out, got, err := run{fake: f}.do(t)
+	wantOutcome(t, got, err, chat.Done)
+	if !strings.Contains(out, "A draft\nThe final text\n[turn 1 completed]") {
+		t.Errorf("output:\n%s", out)
+	}
+}
+
+func TestRule4_WhatWasObservedBeforeATurnIsNotHeldAgainstIt(t *testing.T) {
+	f := coretest.New()
+	f.OnSend = func(f *coretest.Fake, u host.Turn) {
+		f.Emit(host.EventObserved, "", abi.Observed{Mode: "default"})
+		f.Turn(u.ID, host.TurnDispatched, nil)
+		f.Turn(u.ID, host.TurnCompleted, nil)
+	}
+	out, got, err := run{fake: f, settings: patch("plan", abi.PermissionAuto)}.do(t)
+	wantOutcome(t, got, err, chat.Done)
+	if strings.Contains(out, "reports") {
+		t.Errorf("output:\n%s", out)
+	}
+}
+
+func TestQ1_AStopLeavesQueuedTurnsQueuedAndTheRunIsStopped(t *testing.T) {
+	stop := make(chan struct{})
+	f := coretest.New()
+	f.OnSend = func(f *coretest.Fake, u host.Turn) {
+		f.OnSend = nil
+		f.Turn(u.ID, host.TurnRunning, nil)
+		if _, err := f.Send(context.Background(), "conversation-1", host.Message{Content: host.Text("And then")}); err != nil {
+			t.Error(err)
+		}
+		stop <- struct{}{}
+	}
+	f.OnStop = func(f *coretest.Fake) {
+		f.Hold(host.CodeHoldStopped)
+		f.Turn("turn-2", host.TurnInterrupted, nil)
+	}
+	out, got, err := run{fake: f, stop: stop}.do(t)
+	wantOutcome(t, got, err, chat.Stopped)
+	if !strings.Contains(out, "[turn 2 queued]") || strings.Contains(out, "[turn 2 cancelled]") || !strings.Contains(out, "stopped: The queue waits because you stopped a turn.") {
+		t.Errorf("output:\n%s", out)
 	}
 }
 

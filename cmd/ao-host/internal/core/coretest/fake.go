@@ -107,6 +107,13 @@ func (f *Fake) Emit(t host.EventType, turn string, body any) {
 	f.emit(t, turn, body)
 }
 
+// Commit appends several events at once, as one transaction does.
+func (f *Fake) Commit(do func(emit func(t host.EventType, turn string, body any))) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do(f.emit)
+}
+
 // Say streams a message and completes it.
 func (f *Fake) Say(turn, item string, pieces ...string) {
 	whole := ""
