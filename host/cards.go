@@ -88,6 +88,9 @@ func (c *conversation) onInteractionOpened(a *abi.Interaction) {
 	row := k.Interaction
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.InsertInteraction(ctx, row) })
 	c.journalCard(k)
+	if decision, rule := c.standIn(k); rule != "" {
+		c.answerAutomatically(k, decision, rule)
+	}
 }
 
 func (c *conversation) journalCard(k *card) {

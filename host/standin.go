@@ -1,0 +1,68 @@
+package host
+
+import (
+	"context"
+	"slices"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/store"
+)
+
+// Where a harness has no permission of its own for what the user wants, the host
+// stands in: it answers the harness's permission requests for tools by the
+// weakest decision that lets them through, once. It never answers questions,
+// forms, URLs or reviews, and what it did is journalled as automatic.
+
+// standIn returns the decision that the permission of the running turn gives to
+// a request by itself, and the name of the rule.
+func (c *conversation) standIn(k *card) (decision, rule string) {
+	t := c.running
+	if t == nil || c.catalog == nil || k.ask.Type != abi.InteractionPermission || k.ask.Route != abi.RouteNative {
+		return "", ""
+	}
+	want := t.settings.Permission
+	i := slices.IndexFunc(c.catalog.Permissions, func(p abi.PermissionChoice) bool { return p.Permission == want })
+	if i < 0 || c.catalog.Permissions[i].Support != abi.SupportStandIn {
+		return "", ""
+	}
+	if c.planning(t.settings.Mode) {
+		// While planning the execution permission is remembered, not in force.
+		return "", ""
+	}
+	switch want {
+	case abi.PermissionAcceptEdits:
+		if k.ask.Tool != "edit" {
+			return "", ""
+		}
+	case abi.PermissionBypass:
+	default:
+		return "", ""
+	}
+	j := slices.IndexFunc(k.ask.Decisions, func(d abi.Decision) bool { return d.Kind == abi.AllowOnce })
+	if j < 0 {
+		return "", ""
+	}
+	return k.ask.Decisions[j].ID, string(want)
+}
+
+// planning reports whether the mode, or what the provider says is in force, was
+// confirmed to be planning.
+func (c *conversation) planning(mode string) bool {
+	is := func(id string) bool {
+		return id != "" && slices.ContainsFunc(c.catalog.Modes, func(m abi.ModeChoice) bool { return m.ID == id && m.Meaning == abi.MeaningPlanning })
+	}
+	if c.observed != nil && c.observed.Mode != "" {
+		return is(c.observed.Mode)
+	}
+	return is(mode)
+}
+
+// answerAutomatically claims a card for a rule and answers it after this step.
+func (c *conversation) answerAutomatically(k *card, decision, rule string) {
+	reply := abi.Reply{Decision: decision}
+	k.State, k.Reply, k.Automatic = store.InteractionClaimed, reply.AppendJSON(nil), rule
+	row := k.Interaction
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateInteraction(ctx, row) })
+	c.journalCard(k)
+	c.sess.queue(abi.Event{Answer: &abi.Answer{Key: k.Key, Reply: reply}}, k.ask.Token)
+}
