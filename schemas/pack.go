@@ -40,6 +40,25 @@ func (u Used) has(m Method) bool {
 	return slices.Contains(u.Calls, m.Name)
 }
 
+// Methods lists the methods used, sorted, with all notifications of the provider
+// in the bundles: what [Diff] is to compare for a binding.
+func (u Used) Methods(bundles ...Bundle) []string {
+	set := map[string]bool{}
+	for _, list := range [][]string{u.Calls, u.Notifies, u.Requests} {
+		for _, name := range list {
+			set[name] = true
+		}
+	}
+	for i := range bundles {
+		for _, m := range bundles[i].Methods {
+			if u.has(m) {
+				set[m.Name] = true
+			}
+		}
+	}
+	return sortedKeys(set)
+}
+
 // SectionName is the custom section of a module that holds packed schemas.
 const SectionName = "ao.schemas"
 

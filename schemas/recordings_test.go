@@ -132,6 +132,15 @@ var brokenByCodex = map[string]string{}
 
 func TestEveryCodexRecordingValidates(t *testing.T) {
 	set := openCodex(t)
+	folders, err := filepath.Glob(filepath.Join("..", "testdata", "recordings", "codex*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range folders {
+		if codexRecordings[filepath.Base(f)] == "" {
+			t.Errorf("nobody says which version %s is of", f)
+		}
+	}
 	for folder, version := range codexRecordings {
 		v := set.For(version)
 		if got := v.Provenance().Version; got != version {

@@ -106,6 +106,14 @@ func TestUsedByReadsTheManifest(t *testing.T) {
 	if fmt.Sprint(u) != "{[a] [b] [c d]}" {
 		t.Errorf("%v", u)
 	}
+	b := schemas.Bundle{Methods: []schemas.Method{
+		{Name: "seen", Direction: from, Kind: schemas.Notification},
+		{Name: "foreign", Direction: from, Kind: schemas.Request},
+		{Name: "a", Direction: to, Kind: schemas.Request},
+	}}
+	if got := u.Methods(b); fmt.Sprint(got) != "[a b c d seen]" {
+		t.Errorf("%v", got)
+	}
 }
 
 func unpack(t testing.TB, section []byte) []byte {
