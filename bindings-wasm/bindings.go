@@ -13,7 +13,7 @@ import (
 	"path"
 )
 
-//go:embed *
+//go:embed *.wasm
 var files embed.FS
 
 // Modules returns the modules in the order of their file names. The caller may

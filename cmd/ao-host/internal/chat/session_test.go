@@ -56,6 +56,8 @@ type run struct {
 	settings host.SettingsPatch
 	stop     chan struct{}
 	message  string
+	// before happens after the message was sent and before it is followed.
+	before func(f *coretest.Fake)
 }
 
 func (r run) do(t *testing.T) (string, chat.Outcome, error) {
@@ -72,6 +74,9 @@ func (r run) do(t *testing.T) (string, chat.Outcome, error) {
 	}
 	if _, err := r.fake.Send(ctx, c.ID, host.Message{Content: host.Text(r.message)}); err != nil {
 		t.Fatal(err)
+	}
+	if r.before != nil {
+		r.before(r.fake)
 	}
 	var out strings.Builder
 	if r.input == nil {
@@ -492,6 +497,20 @@ func TestTheOutcomeFollowsTheLastTurn(t *testing.T) {
 		if !strings.Contains(strings.Join(strings.Fields(out), " "), c.text) {
 			t.Errorf("%s: no %q in\n%s", c.state, c.text, out)
 		}
+	}
+}
+
+func TestNothingIsAskedBeforeWhatLedToItWasTold(t *testing.T) {
+	f := coretest.New()
+	f.OnAnswer = func(f *coretest.Fake, i host.Interaction, _ host.Answer) { f.Turn(i.Turn, host.TurnCompleted, nil) }
+	out, got, err := run{fake: f, input: strings.NewReader("1\n"), before: func(f *coretest.Fake) {
+		f.Turn("turn-2", host.TurnRunning, nil)
+		f.Say("turn-2", "m", "I need to know something.")
+		f.Ask("turn-2", question())
+	}}.do(t)
+	wantOutcome(t, got, err, chat.Done)
+	if told, asked := strings.Index(out, "I need to know"), strings.Index(out, "Which one?"); told < 0 || asked < told {
+		t.Errorf("output:\n%s", out)
 	}
 }
 
