@@ -177,7 +177,7 @@ func TestCodeOfOneModuleIsNotRunForAnother(t *testing.T) {
 // D8: parallel first starts, here of several engines as of several processes.
 func TestD8_ParallelFirstStartsLeaveAWorkingCache(t *testing.T) {
 	cfg := ownCache(t)
-	wasm := slowHand().bytes()
+	wasm := slowHand(400).bytes()
 	var wg sync.WaitGroup
 	for range 4 {
 		wg.Go(func() {

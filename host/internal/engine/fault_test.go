@@ -59,10 +59,10 @@ var (
 )
 
 // slowHand takes long enough to compile for others to arrive meanwhile.
-func slowHand() hand {
+func slowHand(functions int) hand {
 	return hand{data: func(m *mt.Module) {
 		ty := m.Type([]byte{mt.I32}, nil)
-		for n := range 400 {
+		for n := range functions {
 			m.Func(ty, nil, bytes.Repeat(mt.Count(0, fillOne(n)), 4))
 		}
 	}}
@@ -212,6 +212,15 @@ func TestAModuleThatCannotStartIsAFault(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestADeniedGrowthIsBlamedForTheTrapOfItsOwnStepOnly(t *testing.T) {
+	// With input it asks for too much memory and goes on, without it traps.
+	step := mt.Cat(mt.LocalGet(0), mt.If(mt.I32Const(100), mt.Op(0x40, 0, 0x1a), location(0, 0), mt.Op(0x0f)), unreachable)
+	i := instantiate(t, load(t, newEngine(t, engine.Config{}), hand{step: step, maxPages: 1000}.bytes(), abi.Limits{MemoryBytes: 4 << 20}))
+	do(t, i, "grow")
+	_, _, err := i.Step(context.Background(), nil)
+	mustFault(t, err, engine.FaultTrap, "unreachable")
 }
 
 // D9: cancelling works on every call, not on the first only.
