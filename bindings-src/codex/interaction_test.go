@@ -235,6 +235,13 @@ func TestC8_AnOlderApprovalShowsTheWholeCommandAndTakesFeedback(t *testing.T) {
 	if want := `rm -rf 'a b' 'it'\''s' ''`; x.Command != want || x.Turn != "t1" {
 		t.Errorf("command = %q, turn = %q", x.Command, x.Turn)
 	}
+	if x.Title != "Run a command" || x.Tool != "execute" {
+		t.Errorf("opened = %+v", x)
+	}
+	_, effects = r.ask(`"y"`, "applyPatchApproval", `{"conversationId":"thread-1","callId":"c","fileChanges":{"a":{"type":"add","content":"x"}},"reason":null}`)
+	if patch := one(t, effects, opened); patch.Title != "Change files" || patch.Tool != "edit" || string(patch.Detail) != `{"fileChanges":{"a":{"type":"add","content":"x"}}}` {
+		t.Errorf("opened = %+v", patch)
+	}
 	if got := one(t, r.answer(x.Key, abi.Reply{Decision: "denied", Feedback: "not that"}), reply); string(got.Result) != `{"decision":{"denied":{"rejection":"not that"}}}` {
 		t.Errorf("reply = %s", got.Result)
 	}

@@ -103,7 +103,6 @@ func (r *Reducer) callModels(cursor string, out *guest.Effects) {
 // versions).
 func (r *Reducer) readAccount(result []byte) {
 	signedIn := false
-	r.needsAuth = false
 	r.dec.Reset(result)
 	eachKey(&r.dec, func(k []byte, d *jsonwire.Decoder) {
 		switch string(k) {
@@ -209,8 +208,12 @@ func (r *Reducer) resumeFailed(err *abi.CallError, out *guest.Effects) {
 	r.startSession(out)
 }
 
-// localExited is the local reason of a call whose process is gone.
-const localExited = "exited"
+// Local reasons of an error (abi.CallError): the process is gone, or the frame did
+// not fit its schema and was not sent.
+const (
+	localExited = "exited"
+	localSchema = "schema"
+)
 
 func (r *Reducer) startFailed(err *abi.CallError, out *guest.Effects) {
 	if r.phase != phaseStarting {

@@ -207,11 +207,33 @@ func TestRule23_ASignInFailureIsNoFreshSession(t *testing.T) {
 	t.Run("told by the resume", func(t *testing.T) {
 		r := restoring(t, &abi.Open{Used: true})
 		effects := r.fail("thread/resume", abi.CallError{Code: -32603, Message: "401 Unauthorized"})
-		if got := one(t, effects, problem); got.Needs != abi.NeedsSignIn {
+		if got := one(t, effects, problem); got.Needs != abi.NeedsSignIn || !strings.Contains(got.Message, "401 Unauthorized") {
 			t.Errorf("problem = %+v", got)
 		}
 		none(t, effects, call)
 	})
+}
+
+func TestAnAccountThatIsSignedInOrNotNeededOpens(t *testing.T) {
+	for _, account := range []string{`{}`, `null`, `{"account":{"type":"chatgpt"},"requiresOpenaiAuth":true}`, `{"account":null,"requiresOpenaiAuth":false}`} {
+		r := newRig(t)
+		r.step("open", abi.Event{Open: openEvent()})
+		r.result("initialize", `{}`)
+		r.result("account/read", account)
+		r.result("model/list", models)
+		none(t, r.result("collaborationMode/list", modes), problem)
+		one(t, r.result("thread/start", threadResult(threadID)), isReady)
+	}
+}
+
+func TestAStartThatNeedsASignInSaysSo(t *testing.T) {
+	r := newRig(t)
+	r.read(openEvent())
+	effects := r.fail("thread/start", abi.CallError{Code: -32600, Message: "Please sign in"})
+	if got := one(t, effects, problem); got.Needs != abi.NeedsSignIn {
+		t.Errorf("problem = %+v", got)
+	}
+	none(t, effects, isReady)
 }
 
 func TestAFailedStartIsAProblemAndNotReady(t *testing.T) {

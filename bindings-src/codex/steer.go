@@ -66,24 +66,27 @@ func (r *Reducer) steerAnswered(id string, err *abi.CallError, out *guest.Effect
 		if s.id != id {
 			continue
 		}
-		switch {
-		case s.settled:
-		case err == nil:
+		if !s.settled {
 			s.settled = true
-			out.Delivery(&abi.Delivery{Turn: id, Status: abi.DeliveryAccepted, Evidence: MethodTurnSteer})
-		case err.Local == "":
-			s.settled = true
-			out.Delivery(&abi.Delivery{Turn: id, Status: abi.DeliveryRejected, Code: "steer_refused", Message: err.Message})
-		case err.Local == "schema":
-			s.settled = true
-			out.Delivery(&abi.Delivery{Turn: id, Status: abi.DeliveryNotSent, Code: err.Local, Message: err.Message})
-		default:
-			s.settled = true
-			out.Delivery(&abi.Delivery{Turn: id, Status: abi.DeliveryUnknown, Code: err.Local, Message: err.Message})
+			out.Delivery(steerDelivery(id, err))
 		}
 		r.forgetSteers()
 		return
 	}
+}
+
+func steerDelivery(id string, err *abi.CallError) *abi.Delivery {
+	if err == nil {
+		return &abi.Delivery{Turn: id, Status: abi.DeliveryAccepted, Evidence: MethodTurnSteer}
+	}
+	d := &abi.Delivery{Turn: id, Status: abi.DeliveryUnknown, Code: err.Local, Message: err.Message}
+	switch err.Local {
+	case "":
+		d.Status, d.Code = abi.DeliveryRejected, "steer_refused"
+	case localSchema:
+		d.Status = abi.DeliveryNotSent
+	}
+	return d
 }
 
 // dropSteers ends those that were never sent because their turn is over.
@@ -115,6 +118,7 @@ func (r *Reducer) proveDelivery(client string, native []byte, out *guest.Effects
 			if r.own != nil && r.own.native == string(native) {
 				r.join(out)
 			} else {
+				r.release(r.cur, out)
 				r.cur.native = string(native)
 			}
 		}

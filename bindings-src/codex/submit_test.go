@@ -278,7 +278,9 @@ func TestAFollowUpAnswerIsWrittenFromWhatWasAsked(t *testing.T) {
 	if !strings.Contains(string(c.Params), want) {
 		t.Errorf("no %s in %s", want, c.Params)
 	}
-	// Nothing to say is not a message.
+	// Nothing to say is not a message, and neither is an answer to nothing.
+	r = ready(t)
+	none(t, r.send(abi.Submit{Turn: "t1", Origin: abi.OriginAnswer, Reply: reply}), call)
 	r = ready(t)
 	none(t, r.send(abi.Submit{Turn: "t1", Origin: abi.OriginAnswer, Asked: asked, Reply: &abi.Reply{}}), call)
 }

@@ -183,13 +183,10 @@ func (r *Reducer) startRefused(id string, err *abi.CallError, out *guest.Effects
 			d.Code = codeSignIn
 			r.signInProblem(out, err.Message)
 		}
-	case "schema", "oversize":
+	case localSchema:
 		d.Status, d.Code = abi.DeliveryNotSent, err.Local
-		// An over-size answer came after the message was written.
-		if err.Local == "oversize" {
-			d.Status = abi.DeliveryUnknown
-		}
 	default:
+		// The message may have been written.
 		d.Status, d.Code = abi.DeliveryUnknown, err.Local
 	}
 	r.cur = nil

@@ -75,6 +75,16 @@ func TestQ5_ATurnThatEndsBeforeItsStartIsAnsweredEndsOnce(t *testing.T) {
 		r.item("completed", "n1", userMessage)
 		wantKinds(t, r.all, "call turn/start", "accepted t1", "started t1 n1", "ended t1 completed")
 	})
+	t.Run("the message shows that what began is the agent's own", func(t *testing.T) {
+		r := ready(t)
+		r.all = nil
+		r.submit("t1", abi.Settings{})
+		r.started("n0")
+		r.item("started", "n1", userMessage)
+		r.completed("n0", "completed")
+		r.completed("n1", "completed")
+		wantKinds(t, r.all, "call turn/start", "started t1 n0", "started  n0", "accepted t1", "started t1 n1", "ended  completed", "ended t1 completed")
+	})
 	t.Run("what began is the agent's own and still runs", func(t *testing.T) {
 		r := ready(t)
 		r.all = nil
@@ -120,9 +130,11 @@ func TestDeliveryIsAcceptedOnceByTheFirstEvidence(t *testing.T) {
 
 	r = ready(t)
 	r.submit("t1", abi.Settings{})
-	if got := one(t, r.item("started", "n1", userMessage), delivery); got.Evidence != "userMessage" {
+	effects = r.item("started", "n1", userMessage)
+	if got := one(t, effects, delivery); got.Evidence != "userMessage" {
 		t.Errorf("delivery = %+v", got)
 	}
+	wantKinds(t, effects, "accepted t1", "started t1 n1")
 	none(t, r.result("turn/start", turnResult("n1")), delivery)
 }
 
@@ -237,9 +249,9 @@ func TestT7_AFailureSaysWhyAndWhetherTheNextMessageWouldMeetIt(t *testing.T) {
 		`"cyberPolicy"`:           {Code: "cyberPolicy"},
 		// A dropped stream and HTTP 503 are "other" (seen): an unknown cause may meet
 		// the next message too.
-		`"other"`:                 {Code: "other", Outage: true},
-		`null`:                    {Code: "other", Outage: true},
-		`"somethingNew"`:          {Code: "somethingNew"},
+		`"other"`:        {Code: "other", Outage: true},
+		`null`:           {Code: "other", Outage: true},
+		`"somethingNew"`: {Code: "somethingNew"},
 		`{"httpConnectionFailed":{"httpStatusCode":502}}`:          {Code: "httpConnectionFailed", Outage: true},
 		`{"responseStreamDisconnected":{"httpStatusCode":null}}`:   {Code: "responseStreamDisconnected", Outage: true},
 		`{"responseTooManyFailedAttempts":{"httpStatusCode":429}}`: {Code: "responseTooManyFailedAttempts", Outage: true},
@@ -347,7 +359,12 @@ func TestRule24_SteeringGoesIntoTheRunningTurn(t *testing.T) {
 	}
 	steer(r, "s4")
 	wantKinds(t, r.fail("turn/steer", abi.CallError{Local: "timeout"}), "unknown s4")
+	steer(r, "s6")
+	wantKinds(t, r.fail("turn/steer", abi.CallError{Local: "schema"}), "not_sent s6")
+	// An answer after the turn's end still settles its message.
+	steer(r, "s7")
 	r.completed("n1", "completed")
+	wantKinds(t, r.fail("turn/steer", abi.CallError{Code: -32600, Message: "no active turn to steer"}), "rejected s7")
 	wantKinds(t, steer(r, "s5"), "not_sent s5")
 }
 

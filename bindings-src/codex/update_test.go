@@ -32,6 +32,9 @@ func TestDeltasNameTheirTurnItemAndChannel(t *testing.T) {
 	if part.Text != "\n\n" || part.Channel != abi.ChannelReasoning {
 		t.Errorf("part = %+v", part)
 	}
+	for _, first := range []string{`{"threadId":"thread-1","turnId":"n1","itemId":"i1","summaryIndex":0}`, `{"threadId":"child-1","turnId":"n1","itemId":"i1","summaryIndex":1}`} {
+		none(t, r.notify("item/reasoning/summaryPartAdded", first), delta)
+	}
 }
 
 func TestItemsAreMappedAndUnknownOnesKeepTheirData(t *testing.T) {
@@ -92,6 +95,11 @@ func TestTheProvidersOwnReviewIsShown(t *testing.T) {
 			t.Errorf("%s: item = %+v", status, got)
 		}
 	}
+	for _, bad := range []string{`{"threadId":"thread-1","review":{}}`, `{"threadId":null,"reviewId":"r1"}`} {
+		if got := r.notify("item/autoApprovalReview/completed", bad); len(got) != 0 {
+			t.Errorf("%s gave %s", bad, abi.AppendEffects(nil, got))
+		}
+	}
 	if got := one(t, r.notify("item/autoApprovalReview/started", params("child-1", "inProgress")), anItem); got.Child != "child-1" || got.ID != "child-1/r1" || got.Turn != "t1" {
 		t.Errorf("item of a child = %+v", got)
 	}
@@ -110,6 +118,7 @@ func TestAPlanIsProposedOnlyByATurnThatRanInPlanMode(t *testing.T) {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
 	r.completed("n1", "completed")
+	none(t, r.item("completed", "n1", plan), proposal)
 	r.begin("t2", "n2", abi.Settings{})
 	none(t, r.item("completed", "n2", plan), proposal)
 }
@@ -198,6 +207,9 @@ func TestAReroutedModelIsObservedAndSaid(t *testing.T) {
 		t.Errorf("observed = %+v", got)
 	}
 	one(t, effects, warning)
+	if got := r.notify("model/rerouted", `{"threadId":"child-1","turnId":"n","fromModel":"model-a","toModel":"model-y"}`); len(got) != 0 {
+		t.Errorf("a child's model gave %s", abi.AppendEffects(nil, got))
+	}
 }
 
 func TestTheTitleIsToldWhenItChanges(t *testing.T) {
