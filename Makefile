@@ -55,7 +55,7 @@ live-notice:
 .PHONY: live
 live: lab-install ## install the pinned real harnesses and run the live tests against them
 	@mkdir -p $(BIN)
-	AO_LIVE=1 $(GO) test -count=1 -v -timeout $(TESTTIMEOUT) -run Live ./lab/... ./host/... > $(BIN)/live.txt 2>&1 \
+	AO_LIVE=1 $(GO) test -count=1 -v -timeout $(TESTTIMEOUT) -run Live ./lab/... ./host/... ./cmd/... > $(BIN)/live.txt 2>&1 \
 	  || { grep -vE '^(=== |ok |\?|PASS)' $(BIN)/live.txt; exit 1; }
 	@grep -E '^(--- |ok )' $(BIN)/live.txt
 	@grep -q '^--- PASS' $(BIN)/live.txt || { echo "no live test ran"; exit 1; }

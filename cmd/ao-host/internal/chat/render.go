@@ -30,7 +30,6 @@ type Renderer struct {
 	numbers map[string]int
 	shown   map[string]string
 	items   map[string]*itemText
-	turns   map[string]host.Turn
 	// open is the item whose streamed text is at the end of the output.
 	open string
 	// fresh: the cursor is at the start of a line; headed: behind a heading.
