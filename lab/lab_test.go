@@ -186,6 +186,19 @@ func TestTheBinaryIsFoundWhereverNpmPutIt(t *testing.T) {
 					}
 				}
 			}
+			for _, v := range []string{"0.171.0", "0.153.4"} {
+				found, err := lab.Codex(v)
+				if err != nil {
+					if v == "0.153.4" && dir == "node_modules/@openai" && errors.Is(err, lab.ErrNotInstalled) {
+						continue // the only package there is has the other version
+					}
+					t.Errorf("%s: %v", v, err)
+				}
+				data, err := os.ReadFile(filepath.Join(filepath.Dir(found.Path), "..", "..", "..", "package.json"))
+				if err != nil || !strings.Contains(string(data), v) {
+					t.Errorf("%s is said to be %s, which is %s (%v)", found.Path, v, data, err)
+				}
+			}
 			h, err = lab.Codex("0.171.0")
 			if err != nil || !strings.HasPrefix(h.Path, filepath.Join(root, "lab", dir)) {
 				t.Errorf("%+v, %v", h, err)

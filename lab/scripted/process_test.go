@@ -27,6 +27,7 @@ type child struct {
 	stderr syncBuffer
 	ended  chan struct{}
 	id     int
+	seen   []frame
 }
 
 // launch starts the test binary as the harness, with a script in a file.
@@ -86,7 +87,9 @@ func (c *child) until(method string) frame {
 			c.t.Fatalf("no %q before the end of the output; stderr: %s", method, &c.stderr)
 		}
 		f := frame{raw: line}
-		if json.Unmarshal([]byte(line), &f) == nil && f.Method == method && (method != "" || string(f.ID) == fmt.Sprint(c.id)) {
+		readable := json.Unmarshal([]byte(line), &f) == nil
+		c.seen = append(c.seen, f)
+		if readable && f.Method == method && (method != "" || string(f.ID) == fmt.Sprint(c.id)) {
 			return f
 		}
 	}
@@ -212,6 +215,15 @@ func TestAKilledProcessLosesAtMostTheLineItWasWriting(t *testing.T) {
 	if ids := clientIDs(t, home, thread); ids != "one two more more" {
 		t.Errorf("remembered %q", ids)
 	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line != "" && !json.Valid([]byte(line)) && line != `{"item":{"turn":"x","it` {
+			t.Errorf("the line behind the torn one was lost: %s", line)
+		}
+	}
 	lister := connect(t, scripted.Script{}, home)
 	lister.hello()
 	turns := lister.call("thread/turns/list", obj{"threadId": thread, "sortDirection": "asc"})
@@ -232,6 +244,15 @@ func TestL4_ItCanIgnoreTheEndOfItsInputAndSIGTERM(t *testing.T) {
 	}
 	if !c.running() {
 		t.Fatal("ended by SIGTERM")
+	}
+}
+
+func TestAnExitAfterTheEndOfTheInputKeepsItsCode(t *testing.T) {
+	c := launch(t, `{"start":[{"ignore_eof":true}],"turns":[{"steps":[{"delay_ms":200},{"exit":5}]}]}`, "")
+	c.turn(c.hello(t.TempDir()), "x")
+	_ = c.in.Close()
+	if code := c.code(); code != 5 {
+		t.Errorf("exit code %d", code)
 	}
 }
 
@@ -280,14 +301,18 @@ func TestAHangingTurnIsNotEndedByAnInterrupt(t *testing.T) {
 	thread := c.hello(t.TempDir())
 	c.turn(thread, "x")
 	f := c.until("")
-	c.until("item/completed")
+	c.until("account/rateLimits/updated") // told after the message; the next step is the one that hangs
+	c.running()
 	c.call("turn/interrupt", obj{"threadId": thread, "turnId": field(t, f.Result, "turn.id")})
-	c.call("model/list", obj{})
-	if f := c.until(""); f.Error != nil {
-		t.Errorf("%s", f.raw)
-	}
 	if !c.running() {
 		t.Error("ended")
+	}
+	c.call("model/list", obj{})
+	c.until("")
+	for _, f := range c.seen {
+		if f.Method == "turn/completed" || f.Method == "" && string(f.ID) == "4" {
+			t.Errorf("the interrupt helped: %s", f.raw)
+		}
 	}
 }
 

@@ -310,6 +310,22 @@ func TestApprovalsDecideWhatHappens(t *testing.T) {
 	}
 }
 
+func TestNothingIsAskedUnderThePolicyNever(t *testing.T) {
+	c := connect(t, parse(t, `{"turns":[{"steps":[{"run":{"command":"true","approve":true}},{"write_file":{"path":"a/b","text":"x","approve":true}}]}]}`), "")
+	c.hello()
+	dir := t.TempDir()
+	c.turn(c.thread(dir), "default", "go", obj{"approvalPolicy": "never"})
+	c.done()
+	for _, f := range c.all() {
+		if f.Method != "" && f.ID != nil {
+			t.Errorf("asked: %s", f.raw)
+		}
+	}
+	if b, err := os.ReadFile(filepath.Join(dir, "a", "b")); err != nil || string(b) != "x" {
+		t.Errorf("%q %v", b, err)
+	}
+}
+
 func TestAnAutomaticReviewTakesThePlaceOfTheQuestion(t *testing.T) {
 	c := connect(t, parse(t, `{"turns":[{"repeat":true,"steps":[
 		{"run":{"command":"a","approve":true}},{"write_file":{"path":"f","text":"x","approve":true,"deny_review":"not today"}}]}]}`), "")
@@ -445,6 +461,9 @@ func TestQ3_AChildThreadHasItsOwnTurnAndApprovals(t *testing.T) {
 	if got := strings.Join(order, " "); got != "child parent late" {
 		t.Errorf("ended in the order %s", got)
 	}
+	if s := said(c); s[len(s)-1] != "late child" {
+		t.Errorf("the child in the background ended with its parent: said %q", s)
+	}
 	spawn := c.find(false, "the spawn", func(f *frame) bool {
 		return f.Method == "item/completed" && field(t, f.Params, "item.type") == "collabAgentToolCall"
 	})
@@ -507,7 +526,7 @@ func TestT3_UnknownItemsNotificationsAndRequestsAreSentAsTheyStand(t *testing.T)
 		{"item":{"type":"hologram","shape":"cube"}},
 		{"notify":{"method":"weather/changed","params":{"wind":3}}},
 		{"request":{"method":"item/dance/request","params":{"style":"tango"}}},
-		{"say":"went on"}]}]}`)
+		{"say":"went on <&>"}]}]}`)
 	c := connect(t, s, "")
 	c.mu.Lock()
 	c.lax = true
@@ -522,8 +541,13 @@ func TestT3_UnknownItemsNotificationsAndRequestsAreSentAsTheyStand(t *testing.T)
 	r := c.await("item/dance/request")
 	c.send(obj{"id": r.ID, "error": obj{"code": -32601, "message": "no"}})
 	c.done()
-	if s := said(c); len(s) != 1 || s[0] != "went on" {
+	if s := said(c); len(s) != 1 || s[0] != "went on <&>" {
 		t.Errorf("said %q", s)
+	}
+	for _, f := range c.all() {
+		if strings.Contains(f.raw, `\u003c`) {
+			t.Errorf("escaped for HTML, which the real harness does not: %s", f.raw)
+		}
 	}
 	c.find(false, "the item", func(f *frame) bool { return f.Method == "item/completed" && field(t, f.Params, "item.shape") == "cube" })
 }
