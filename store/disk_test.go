@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -239,20 +240,28 @@ func TestRule19_AFailedSyncIsNoCommit(t *testing.T) {
 
 func TestAClosureThatIgnoresALostTransactionIsToldAnyway(t *testing.T) {
 	s := withConversations(t, store.Options{}, "c")
+	openGate, in := gate(s)
+	<-in
 	neighbour := s.Submit(func(tx *store.Tx) error { return appendEvents(tx, "c", 1) })
-	err := s.Write(ctx, func(tx *store.Tx) error {
+	lost := s.Submit(func(tx *store.Tx) error {
 		tx.LoseTransaction()
+		// Neither of them may be written, now that there is no transaction.
 		_ = appendEvents(tx, "c", 1)
+		_ = tx.InsertConversation(ctx, newConversation("d"))
 		return nil
 	})
-	wantCode(t, err, store.CodeFailed)
-	if neighbour.Wait(ctx) == nil {
-		t.Fatal("a neighbour in the lost transaction was told it is committed")
+	after := s.Submit(func(tx *store.Tx) error { return appendEvents(tx, "c", 2) })
+	openGate()
+	wantCode(t, lost.Wait(ctx), store.CodeFailed)
+	wantCode(t, neighbour.Wait(ctx), store.CodeFailed)
+	if err := after.Wait(ctx); err != nil {
+		t.Fatal(err)
 	}
-	write(t, s, func(tx *store.Tx) error { return appendEvents(tx, "c", 1) })
-	if got := seqs(t, s, "c"); len(got) == 0 || got[len(got)-1] != uint64(len(got)) {
+	if got := seqs(t, s, "c"); !slices.Equal(got, []uint64{1, 2}) {
 		t.Fatalf("numbers %v", got)
 	}
+	_, err := s.Conversation(ctx, "d")
+	wantCode(t, err, store.CodeNotFound)
 }
 
 func TestD5_ARealFileSystemThatRunsFull(t *testing.T) {

@@ -175,6 +175,12 @@ func readOnlyError(err error) *Error {
 	return &Error{Code: CodeReadOnly, Message: "The data folder cannot be written; change its permissions or choose another folder.", Err: err}
 }
 
+// errLost is for what was in a transaction that SQLite rolled back by itself.
+// https://sqlite.org/lang_transaction.html#response_to_errors_within_a_transaction
+func errLost() *Error {
+	return &Error{Code: CodeFailed, Message: "The transaction was lost after an earlier failure; try again."}
+}
+
 func errClosed() *Error {
 	return &Error{Code: CodeClosed, Message: "The store is closed; open it again."}
 }

@@ -155,11 +155,11 @@ func TestAFolderInAPlaceWithAnyNameWorks(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), name)
 		s := open(t, dir, store.Options{})
 		write(t, s, func(tx *store.Tx) error { return tx.InsertConversation(ctx, newConversation("c")) })
-		if _, err := os.Stat(filepath.Join(dir, "ao-host.db")); err != nil {
-			t.Fatal(err)
-		}
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
+		}
+		if fi, err := os.Stat(filepath.Join(dir, "ao-host.db")); err != nil || fi.Size() == 0 {
+			t.Fatalf("%s: the data is elsewhere (%v)", name, err)
 		}
 		if _, err := open(t, dir, store.Options{}).Conversation(ctx, "c"); err != nil {
 			t.Fatal(err)

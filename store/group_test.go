@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -193,15 +194,25 @@ func TestD4_ACancelledWriteIsSkippedOrCommittedAndThePoolStaysWell(t *testing.T)
 
 	// Cancelled while it runs: it is committed, its caller just did not wait.
 	cancelled, cancel = context.WithCancel(ctx)
+	inside := make(chan error, 1)
 	err := s.Write(cancelled, func(tx *store.Tx) error {
 		cancel()
-		if _, err := tx.Conversations(cancelled); err != nil {
-			return err
+		_, err := tx.Conversations(cancelled)
+		if err == nil {
+			err = appendEvents(tx, "c", 1)
 		}
-		return appendEvents(tx, "c", 1)
+		inside <- err
+		return err
 	})
 	if err != nil && !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
+	}
+	if err := <-inside; err != nil {
+		t.Fatalf("a closure that had begun was interrupted: %v", err)
+	}
+	write(t, s, func(*store.Tx) error { return nil })
+	if got := seqs(t, s, "c"); len(got) != 1 {
+		t.Fatalf("a closure that had begun was not committed: %v", got)
 	}
 	if err := s.Write(cancelled, func(*store.Tx) error { t.Error("ran"); return nil }); !errors.Is(err, context.Canceled) {
 		t.Fatalf("got %v", err)
@@ -244,9 +255,39 @@ func TestAPanicReachesTheCallerAndTheWriterGoesOn(t *testing.T) {
 			t.Fatalf("%s: panicked with %v", name, v)
 		}
 	}
+	if s.Failing() != nil {
+		t.Fatalf("a panic is no fault of the store: %v", s.Failing())
+	}
 	write(t, s, func(tx *store.Tx) error { return appendEvents(tx, "c", 1) })
 	if got := seqs(t, s, "c"); !slices.Equal(got, []uint64{1}) {
 		t.Fatalf("numbers %v", got)
+	}
+}
+
+func TestAClosureThatLeavesByGoexitStopsTheStoreInsteadOfHangingIt(t *testing.T) {
+	s := withConversations(t, store.Options{MaxDelay: time.Hour}, "c")
+	ran := make(chan struct{})
+	neighbour := s.Submit(func(tx *store.Tx) error {
+		defer close(ran)
+		return appendEvents(tx, "c", 1)
+	})
+	<-ran
+	gone := s.Submit(func(tx *store.Tx) error {
+		_ = appendEvents(tx, "c", 1)
+		runtime.Goexit()
+		return nil
+	})
+	next := s.Submit(func(tx *store.Tx) error { return appendEvents(tx, "c", 1) })
+	for _, p := range []*store.Pending{neighbour, gone, next} {
+		wantCode(t, p.Wait(ctx), store.CodeClosed)
+	}
+	wantCode(t, s.Write(ctx, func(*store.Tx) error { return nil }), store.CodeClosed)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = open(t, s.Dir(), store.Options{})
+	if got := seqs(t, s, "c"); len(got) != 0 {
+		t.Fatalf("told as failed, but there: %v", got)
 	}
 }
 

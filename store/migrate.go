@@ -65,16 +65,9 @@ func refuseForeign(ctx context.Context, db *sql.DB, path string) error {
 	return translate(err, "schema")
 }
 
-// readMigrationTable reads goose's table once, because goose takes any error of
-// its own reading, damage included, for a table that is not there.
-func readMigrationTable(ctx context.Context, db *sql.DB) error {
-	var n int64
-	err := db.QueryRowContext(ctx, `SELECT COALESCE(MAX(version_id), 0) FROM `+goose.DefaultTablename).Scan(&n)
-	return translate(err, "schema")
-}
-
 // migrate brings the file to the newest schema version. Each migration is one
-// transaction.
+// transaction. Goose takes any failure to read its own table, damage included, for
+// a missing table; the backup before has read the whole file.
 func migrate(ctx context.Context, db *sql.DB, migrations fs.FS) error {
 	p, err := goose.NewProvider(goose.DialectSQLite3, db, migrations,
 		goose.WithDisableGlobalRegistry(true), goose.WithLogger(goose.NopLogger()))

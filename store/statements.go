@@ -99,6 +99,9 @@ func (r *row) blob(b []byte) {
 }
 
 func (r *row) run() error {
+	if r.stmt.Conn().GetAutocommit() {
+		return errLost()
+	}
 	err := r.err
 	if err == nil {
 		err = r.stmt.Exec()

@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"errors"
 	"sync"
+
+	"github.com/ncruces/go-sqlite3"
 )
 
 // preparer is what a *sql.DB and a *sql.Conn have in common.
@@ -78,4 +80,18 @@ func (c *stmtCache) close() error {
 		delete(c.stmts, q)
 	}
 	return errors.Join(errs...)
+}
+
+// insideOnly refuses to write when no transaction is open: after SQLite rolled one
+// back by itself, a closure that goes on would write rows that nobody undoes.
+type insideOnly struct {
+	*stmtCache
+	conn *sqlite3.Conn
+}
+
+func (c insideOnly) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
+	if c.conn.GetAutocommit() {
+		return nil, errLost()
+	}
+	return c.stmtCache.ExecContext(ctx, query, args...)
 }

@@ -107,9 +107,6 @@ func Open(ctx context.Context, dir string, opts Options) (_ *Store, err error) {
 func (s *Store) upgrade(ctx context.Context, path string, found fileVersion, opts Options) error {
 	switch {
 	case found.schema > 0:
-		if err := readMigrationTable(ctx, s.pool); err != nil {
-			return err
-		}
 		if err := backup(ctx, s.pool, s.dir, found.schema, opts.Now()); err != nil {
 			return err
 		}

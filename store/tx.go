@@ -13,8 +13,9 @@ import (
 
 // Tx is the transaction of one closure: what its reads and writes do takes
 // effect together or, when the closure fails, not at all. It is valid until the
-// closure returns, on the goroutine that runs it. A closure must be quick, must
-// not call the Store, and must not leave by runtime.Goexit (as t.Fatal does).
+// closure returns, on the goroutine that runs it. A closure must be quick and must
+// not call the Store. One that leaves by runtime.Goexit, as t.Fatal does, closes the
+// Store.
 //
 // The ctx of its methods is not looked at: a closure that has begun is not
 // interrupted half-way.

@@ -150,17 +150,6 @@ func TestD6_ANewerVersionThatIsOnlyInTheLogCounts(t *testing.T) {
 		t.Fatalf("the data file itself says version %d, so this proves nothing", v)
 	}
 	refusesAndWritesNothing(t, other, version)
-
-	// A log that ends before the commit does not count.
-	for cut := range []int{0, 31, 100, 4000} {
-		wal := path + "-wal"
-		if err := os.Truncate(wal, int64(cut)); err != nil {
-			t.Fatal(err)
-		}
-		if v, err := store.PeekVersion(path); err != nil || v != version-1 {
-			t.Fatalf("with %d bytes of the log: version %d, %v", cut, v, err)
-		}
-	}
 }
 
 func TestTheVersionReadFromTheLogIsTheOneSQLiteSees(t *testing.T) {
@@ -189,25 +178,38 @@ func TestTheVersionReadFromTheLogIsTheOneSQLiteSees(t *testing.T) {
 		peek(v)
 		exec(`INSERT INTO t VALUES (zeroblob(20000))`)
 		peek(v)
-		exec(fmt.Sprintf(`PRAGMA cache_size = 2; BEGIN; PRAGMA user_version = %d; INSERT INTO t VALUES (zeroblob(200000))`, v+90))
-		peek(v) // spilled into the log, not committed
-		exec(`ROLLBACK`)
-		peek(v)
 		if v == 3 { // old frames stay behind the new ones
 			exec(`PRAGMA wal_checkpoint(RESTART)`)
 			peek(v)
 		}
 	}
-	// From the first damaged frame on the log is void, as to SQLite.
+	// A log that ends before the commit does not count. Page 1 is its first frame.
+	exec(`BEGIN; PRAGMA user_version = 9; INSERT INTO t VALUES (zeroblob(20000)); COMMIT`)
+	peek(9)
 	b, err := os.ReadFile(path + "-wal")
 	if err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(path+"-wal", b[:cutLastFrame(b)], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	peek(5)
+	// From the first damaged frame on the log is void, as to SQLite.
 	b[32+24+60] ^= 1
 	if err := os.WriteFile(path+"-wal", b, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	peek(3)
+}
+
+// cutLastFrame is where the last frame with the newest salt begins to be
+// incomplete: frames of an older round may follow it.
+func cutLastFrame(wal []byte) int {
+	at := 32
+	for at+4120 <= len(wal) && string(wal[at+8:at+16]) == string(wal[16:24]) {
+		at += 4120
+	}
+	return at - 1
 }
 
 func TestD6_ABackupIsTakenBeforeTheFirstMigrationOfAnExistingFile(t *testing.T) {
@@ -397,27 +399,25 @@ func TestDamageInsideTheFileIsCalledDamage(t *testing.T) {
 	newer, _ := withMigration(t, "CREATE TABLE later (id INTEGER PRIMARY KEY);")
 	found := 0
 	for page := 1; page < len(whole)/4096; page += 1 + page/8 { // the schema is in front
-		opts := store.Options{Now: clock}
-		if page%2 == 0 {
-			opts = opts.WithMigrations(newer)
-		}
 		damaged := append([]byte(nil), whole...)
 		for i := range 4096 {
 			damaged[page*4096+i] = byte(i*7 + page)
 		}
-		if err := os.WriteFile(path, damaged, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for _, err := range useAll(dir, opts) {
-			switch store.CodeOf(err) {
-			case store.CodeCorrupt:
-				found++
-			case "":
-				if err != nil {
-					t.Fatalf("page %d: %v has no code", page, err)
+		for _, opts := range []store.Options{{Now: clock}, store.Options{Now: clock}.WithMigrations(newer)} {
+			if err := os.WriteFile(path, damaged, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, err := range useAll(dir, opts) {
+				switch store.CodeOf(err) {
+				case store.CodeCorrupt:
+					found++
+				case "":
+					if err != nil {
+						t.Fatalf("page %d: %v has no code", page, err)
+					}
+				default:
+					t.Fatalf("page %d: %v", page, err)
 				}
-			default:
-				t.Fatalf("page %d: %v", page, err)
 			}
 		}
 	}

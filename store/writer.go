@@ -33,6 +33,7 @@ type writer struct {
 	wal   *walKeeper
 
 	// open is set while a transaction is; batch are its closures that succeeded.
+	items   []*Pending // of this round
 	open    bool
 	faulted bool // one of its closures met a fault
 	batch   []*Pending
@@ -62,7 +63,7 @@ func newWriter(ctx context.Context, pool *sql.DB, path string, opts Options) (*w
 	if err != nil {
 		return nil, errors.Join(translate(err, "data file"), conn.Close())
 	}
-	w.tx = newTx(opts.Now, db.New(w.cache), w.raw, &w.st)
+	w.tx = newTx(opts.Now, db.New(insideOnly{w.cache, w.raw}), w.raw, &w.st)
 	w.wal = newWALKeeper(w.raw, path+"-wal", opts)
 	go w.run()
 	return w, nil
@@ -76,41 +77,20 @@ func (w *writer) close() error {
 }
 
 func (w *writer) run() {
-	defer close(w.done)
+	defer w.stop()
 	timer := time.NewTimer(0)
 	defer timer.Stop()
 	<-timer.C
-	var items []*Pending
 	for {
-		var closed bool
-		items, closed = w.queue.take(items)
-		waited := false
-		for _, p := range items {
-			w.runOne(p)
-			waited = waited || p.now
-			if w.tx.rows >= w.opts.MaxBatch*backlogFactor || (w.tx.rows >= w.opts.MaxBatch && !time.Now().Before(w.flushAt)) {
-				w.commit()
-				waited = false
-			}
-		}
-		if w.open && (waited || closed || w.tx.rows >= w.opts.MaxBatch || !time.Now().Before(w.flushAt)) {
-			w.commit()
-		}
-		if len(items) > 0 {
-			w.wal.busy()
-			continue
-		}
-		if closed {
+		if !w.round() {
 			return
 		}
-		wait, idle := time.Until(w.flushAt), false
+		wait, timed := time.Until(w.flushAt), true
 		if !w.open {
-			wait, idle = w.wal.idleWait()
+			wait, timed = w.wal.idleWait()
 		}
-		if wait > 0 || idle {
+		if timed {
 			timer.Reset(wait)
-		} else if w.open {
-			continue
 		}
 		select {
 		case <-w.queue.wake:
@@ -119,6 +99,52 @@ func (w *writer) run() {
 			if !w.open {
 				w.wal.idle()
 			}
+		}
+	}
+}
+
+// round runs what waits until nothing does. It reports false when the queue is
+// closed and all is done.
+func (w *writer) round() bool {
+	for {
+		var closed bool
+		w.items, closed = w.queue.take(w.items)
+		waited := false
+		for _, p := range w.items {
+			w.runOne(p)
+			waited = waited || p.now
+			if w.tx.rows >= w.opts.MaxBatch*backlogFactor || (w.tx.rows >= w.opts.MaxBatch && w.overdue()) {
+				w.commit()
+				waited = false
+			}
+		}
+		if w.open && (waited || closed || w.tx.rows >= w.opts.MaxBatch || w.overdue()) {
+			w.commit()
+		}
+		if len(w.items) == 0 {
+			return !closed
+		}
+		w.wal.busy()
+	}
+}
+
+func (w *writer) overdue() bool { return !time.Now().Before(w.flushAt) }
+
+// stop tells all who still wait that the store is closed. There are some only
+// after a closure ended the writer's goroutine.
+func (w *writer) stop() {
+	defer close(w.done)
+	w.queue.close()
+	if w.open {
+		w.fail(errClosed())
+	}
+	waiting := w.items
+	rest, _ := w.queue.take(nil)
+	for _, p := range append(waiting, rest...) {
+		select {
+		case <-p.done:
+		default:
+			p.finish(errClosed())
 		}
 	}
 }
@@ -152,8 +178,7 @@ func (w *writer) runOne(p *Pending) {
 		lost = w.raw.GetAutocommit()
 	}
 	if lost && err == nil {
-		// The closure ignored an error that ended the whole transaction.
-		err = &Error{Code: CodeFailed, Message: "The transaction was lost; try again."}
+		err = errLost() // the closure ignored what ended the transaction
 	}
 	w.tx.undoClosure()
 	if !lost {
@@ -161,7 +186,11 @@ func (w *writer) runOne(p *Pending) {
 			w.fail(translate(e, "data file"))
 		}
 	} else {
-		w.fail(err)
+		var cause *Error
+		if !errors.As(err, &cause) {
+			cause = errLost()
+		}
+		w.fail(cause)
 	}
 	w.note(err)
 	p.finish(err)
@@ -173,7 +202,7 @@ func (w *writer) call(p *Pending) (err error) {
 	defer func() {
 		if v := recover(); v != nil {
 			p.panicked = &closurePanic{value: v, stack: debug.Stack()}
-			err = &Error{Code: CodeFailed, Message: "The closure panicked."}
+			err = errors.New("the closure panicked")
 			w.opts.Logger.Error("a store closure panicked", slog.String("panic", p.panicked.String()))
 		}
 	}()
