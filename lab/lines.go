@@ -221,19 +221,6 @@ func (l *Lines) Await(method string, and ...func(*Frame) bool) Frame {
 	})
 }
 
-// Quiet reports whether nothing with this method arrives within d after the cursor.
-func (l *Lines) Quiet(method string, d time.Duration) bool {
-	time.Sleep(d)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, f := range l.log[l.cursor:] {
-		if f.Method == method {
-			return false
-		}
-	}
-	return true
-}
-
 // Frames returns everything the harness wrote so far.
 func (l *Lines) Frames() []Frame {
 	l.mu.Lock()
