@@ -11,6 +11,9 @@
 // One process at a time holds a folder. The folder has mode 0700, its files 0600,
 // whatever the umask. What is removed is overwritten with zeros (secure_delete).
 //
+// Bodies have up to 64 MiB; one without bytes comes back as nil. Times keep their
+// nanoseconds, come back in UTC, and the zero time means "not yet".
+//
 // The package knows nothing of the host, the bindings or the wire: bodies are
 // bytes to it. Every failure it has a name for is an [*Error].
 package store
