@@ -17,7 +17,7 @@ import (
 func BenchmarkPipeline(b *testing.B) {
 	for _, size := range []int{100, 4096} {
 		b.Run(fmt.Sprintf("delta=%dB", size), func(b *testing.B) {
-			r := newBenchRig(b, fmt.Sprintf(`{"turns":[{"repeat":true,"steps":[{"burst":{"count":%d,"text":%q}},{"say":"Done."}]}]}`, max(b.N, 1), strings.Repeat("x", size)))
+			r := newBenchRig(b, burst(b.N, size))
 			if _, err := r.h.Probe(b.Context(), r.conv); err != nil {
 				b.Fatal(err)
 			}
@@ -31,6 +31,15 @@ func BenchmarkPipeline(b *testing.B) {
 			b.ReportMetric(rss.growth(), "MiB-growth")
 		})
 	}
+}
+
+// burst is a turn of n deltas, a thousand a message as long answers are.
+func burst(n, size int) string {
+	var steps []string
+	for ; n > 0; n -= 1000 {
+		steps = append(steps, fmt.Sprintf(`{"burst":{"count":%d,"text":%q}}`, min(n, 1000), strings.Repeat("x", size)))
+	}
+	return `{"turns":[{"repeat":true,"steps":[` + strings.Join(steps, ",") + `]}]}`
 }
 
 // newBenchRig is newRig for benchmarks.
@@ -72,24 +81,6 @@ func readRSS(field string) float64 {
 		}
 	}
 	return 0
-}
-
-// BenchmarkWarmStart measures from Probe to a read catalog with the compiled
-// module cached, child and its handshake included.
-func BenchmarkWarmStart(b *testing.B) {
-	r := newBenchRig(b, echo)
-	if _, err := r.h.Probe(b.Context(), r.conv); err != nil {
-		b.Fatal(err)
-	}
-	for b.Loop() {
-		c, err := r.h.Create(b.Context(), host.NewConversation{Harness: "codex", Cwd: r.cwd})
-		if err != nil {
-			b.Fatal(err)
-		}
-		if _, err := r.h.Probe(b.Context(), c.ID); err != nil {
-			b.Fatal(err)
-		}
-	}
 }
 
 // BenchmarkSend measures a message that the child answers at once: acceptance,

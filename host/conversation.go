@@ -59,10 +59,12 @@ type conversation struct {
 	closing bool
 	quit    bool
 
-	tx       pending
-	inflight *inflight
-	deadline time.Time
-	flushAt  time.Time
+	tx pending
+	// spareInputs is the input buffer of a committed transaction.
+	spareInputs []byte
+	inflight    *inflight
+	deadline    time.Time
+	flushAt     time.Time
 
 	view atomic.Pointer[Controls]
 }

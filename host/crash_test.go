@@ -48,7 +48,16 @@ func crashRig(dir string) host.Config {
 // each journal event, until it is killed.
 func crashMain(dir string) int {
 	ctx := context.Background()
-	h, err := host.Open(ctx, crashConfig(dir))
+	cfg := crashConfig(dir)
+	warm := false
+	if launch := os.Getenv(crashLiveEnv); launch != "" {
+		var err error
+		if warm, err = crashLive(&cfg, launch); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	h, err := host.Open(ctx, cfg)
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -57,6 +66,12 @@ func crashMain(dir string) int {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
+	}
+	if warm {
+		if err := warmUp(ctx, h, c.ID); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
 	}
 	go func() {
 		for {
@@ -77,14 +92,14 @@ func crashMain(dir string) int {
 
 // killAt runs a host in a process of its own and kills it with SIGKILL when see
 // says so of a line it printed.
-func killAt(t *testing.T, dir string, see func(line string) bool) {
+func killAt(t *testing.T, dir string, see func(line string) bool, env ...string) {
 	t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(self)
-	cmd.Env = append(os.Environ(), crashEnv+"="+dir, cacheEnv+"="+cacheDir)
+	cmd.Env = append(append(os.Environ(), crashEnv+"="+dir, cacheEnv+"="+cacheDir), env...)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
 	if err != nil {

@@ -72,7 +72,9 @@ func (c *conversation) seal() (fn func(*store.Tx) error, after []func()) {
 	p := &c.tx
 	c.flushDelta()
 	ops := p.ops
+	var batch []byte
 	if p.inputRows > 0 {
+		batch = p.inputs
 		row := store.Input{ConversationID: c.id, Generation: c.row.Generation, Seq: p.inputSeq, Now: p.inputNow, Kind: inputsBatch, Body: p.inputs}
 		ops = append(ops, func(ctx context.Context, tx *store.Tx) error { return tx.AppendInput(ctx, row) })
 	}
@@ -81,7 +83,12 @@ func (c *conversation) seal() (fn func(*store.Tx) error, after []func()) {
 		conn := c.sess.conn
 		after = append(after, func() { conn.Ack(ack) })
 	}
-	*p = pending{}
+	// The buffers are used again: a busy stream fills hundreds of transactions.
+	*p = pending{inputs: c.spareInputs, delta: delta{text: p.delta.text[:0]}}
+	c.spareInputs = nil
+	if batch != nil {
+		after = append(after, func() { c.spareInputs = batch[:0] })
+	}
 	return func(tx *store.Tx) error {
 		for _, op := range ops {
 			if err := op(c.ctx, tx); err != nil {

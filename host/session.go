@@ -63,8 +63,11 @@ type session struct {
 	outSeq     uint64
 	requestSeq uint64
 	sinceSave  int
+	// inputMarks are the input numbers of the states saved in this turn.
+	inputMarks []uint64
 	lastNow    int64
 	eventBuf   []byte
+	effects    abi.EffectsDecoder
 	seen       map[string]bool
 	agentTurn  string
 	agentRuns  bool
@@ -96,6 +99,10 @@ type request struct {
 	method      string
 	interactive bool
 }
+
+// window bounds what was read from a child and is not committed yet, in bytes.
+// Reading pauses there: a burst slows the reader and never fills the memory.
+const window = 2 << 20
 
 // launching is a start that is under way on another goroutine.
 type launching struct {
@@ -246,7 +253,7 @@ func (c *conversation) onLaunched(ctx context.Context, gen int64, l launched, se
 	s.validator.use(l.set.For(""))
 	m := l.binding.info.Manifest
 	s.conn = transport.Start(transport.Config{
-		R: l.proc.Stdout(), W: l.proc.Stdin(), MaxLine: c.h.cfg.MaxLine,
+		R: l.proc.Stdout(), W: l.proc.Stdin(), MaxLine: c.h.cfg.MaxLine, Window: window,
 		Inspect: s.validator.inspect,
 		Scrub:   s.secrets.scrub,
 		Expand:  func(b []byte) ([]byte, error) { return c.h.expand(c.ctx, s.secrets, b) },

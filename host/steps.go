@@ -187,7 +187,7 @@ func (c *conversation) step(ev *abi.Event, allow string) {
 		c.fault(in, err)
 		return
 	}
-	effects, err := abi.DecodeEffects(out)
+	effects, err := s.effects.Decode(out)
 	if err != nil {
 		c.fault(in, fmt.Errorf("the binding returned unreadable effects: %w", err))
 		return
@@ -225,13 +225,22 @@ func (c *conversation) save(drop bool) {
 	}
 	row := store.SavedState{ConversationID: c.id, Generation: s.gen, InputSeq: s.inputSeq,
 		StateVersion: s.binding.info.Manifest.StateVersion, State: append([]byte(nil), state...)}
-	gen, seq := s.gen, s.inputSeq
-	c.tx.do(func(ctx context.Context, tx *store.Tx) error {
-		if err := tx.SaveState(ctx, row); err != nil || !drop {
-			return err
-		}
-		return tx.DropInputs(ctx, c.id, gen, seq)
-	})
+	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.SaveState(ctx, row) })
+	s.inputMarks = append(s.inputMarks, s.inputSeq)
+	if !drop {
+		return
+	}
+	marks, gen := s.inputMarks, s.gen
+	s.inputMarks = nil
+	c.tx.then(func() { c.dropInputs(gen, marks) })
+}
+
+// dropInputs deletes the inputs up to each mark, a few megabytes at a time: one
+// statement over a long turn would hold all its pages in memory.
+func (c *conversation) dropInputs(gen int64, marks []uint64) {
+	for _, seq := range marks {
+		c.h.store.Submit(func(tx *store.Tx) error { return tx.DropInputs(c.ctx, c.id, gen, seq) })
+	}
 }
 
 // fault stops a binding that trapped, ran out of fuel or said something
