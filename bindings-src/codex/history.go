@@ -52,6 +52,9 @@ func (r *Reducer) readItemsPage(result []byte, out *guest.Effects) {
 	})
 	r.historyPages++
 	switch {
+	case next == "" && listed && len(r.found) < len(r.open.Unsettled):
+		// What is not listed may still be in a turn that lost its message.
+		r.callTurns("", out)
 	case next == "":
 		r.historyDone(listed, out)
 	case r.historyPages >= maxHistoryPages:
@@ -59,6 +62,68 @@ func (r *Reducer) readItemsPage(result []byte, out *guest.Effects) {
 	default:
 		r.callItems(next, out)
 	}
+}
+
+// callTurns asks for the next page of the thread's turns.
+//
+// Codex writes a message for the model before the item with our client id, so a
+// process that ends between the two leaves a turn without any item whose text the
+// model still has (seen on both versions). Such a turn may be any of ours: then
+// absence proves nothing.
+func (r *Reducer) callTurns(cursor string, out *guest.Effects) {
+	p := append(r.buf[:0], '{')
+	p = jsonwire.AppendField(p, FieldThreadID, r.session)
+	if cursor != "" {
+		p = jsonwire.AppendField(p, FieldCursor, cursor)
+	}
+	p = jsonwire.AppendInt(jsonwire.AppendKey(p, FieldLimit), historyPageSize)
+	p = jsonwire.AppendField(p, FieldItemsView, EnumTurnItemsViewSummary)
+	p = append(p, '}')
+	r.call(out, &abi.Call{Token: tokenHistoryTurns, Method: MethodThreadTurnsList, Params: p, TimeoutMS: readTimeoutMS})
+}
+
+func (r *Reducer) readTurnsPage(result []byte, out *guest.Effects) {
+	if r.phase != phaseHistory {
+		return
+	}
+	next, whole := "", false
+	r.dec.Reset(result)
+	eachKey(&r.dec, func(k []byte, d *jsonwire.Decoder) {
+		switch string(k) {
+		case FieldData:
+			whole = d.Kind() == jsonwire.Array
+			for ok := d.BeginArray(); ok && d.NextElem(); {
+				whole = hasItems(d) && whole
+			}
+		case FieldNextCursor:
+			next = d.String()
+		default:
+			d.Skip()
+		}
+	})
+	r.historyPages++
+	switch {
+	case !whole || next == "":
+		r.historyDone(whole, out)
+	case r.historyPages >= maxHistoryPages:
+		r.historyDone(false, out)
+	default:
+		r.callTurns(next, out)
+	}
+}
+
+// hasItems reports whether a turn has kept any of its items.
+func hasItems(d *jsonwire.Decoder) (has bool) {
+	eachKey(d, func(k []byte, d *jsonwire.Decoder) {
+		if string(k) != FieldItems {
+			d.Skip()
+			return
+		}
+		for ok := d.BeginArray(); ok && d.NextElem(); d.Skip() {
+			has = true
+		}
+	})
+	return has
 }
 
 // historyFailed falls back to the whole thread: items are listed for paginated
@@ -92,7 +157,7 @@ func (r *Reducer) readWholeThread(result []byte, out *guest.Effects) {
 			}
 			complete = d.Kind() == jsonwire.Array
 			for ok := d.BeginArray(); ok && d.NextElem(); {
-				full := true
+				full, kept := true, false
 				eachKey(d, func(k []byte, d *jsonwire.Decoder) {
 					switch string(k) {
 					case FieldItemsView:
@@ -100,12 +165,13 @@ func (r *Reducer) readWholeThread(result []byte, out *guest.Effects) {
 					case FieldItems:
 						for ok := d.BeginArray(); ok && d.NextElem(); {
 							r.prove(d)
+							kept = true
 						}
 					default:
 						d.Skip()
 					}
 				})
-				complete = complete && full
+				complete = complete && full && kept
 			}
 		})
 	})

@@ -272,12 +272,39 @@ func TestRule20_UncertainDeliveriesAreLookedUpBeforeTheSessionIsReady(t *testing
 		t.Errorf("second page asked with %s", next.Params)
 	}
 	effects = r.result("thread/items/list", itemsPage("null", `"a"`))
+	none(t, effects, isReady)
+	// "b" is not there, so it is asked whether a turn has lost its message.
+	if next := one(t, effects, call); next.Method != "thread/turns/list" || at(t, next.Params, "threadId") != threadID {
+		t.Fatalf("asked with %s %s", next.Method, next.Params)
+	}
+	effects = r.result("thread/turns/list", `{"data":[`+wholeTurn+`],"nextCursor":"p2"}`)
+	if next := one(t, effects, call); at(t, next.Params, "cursor") != "p2" {
+		t.Errorf("second page asked with %s", next.Params)
+	}
+	effects = r.result("thread/turns/list", `{"data":[`+wholeTurn+`],"nextCursor":null}`)
 	if diff := cmp.Diff(&abi.History{Found: []string{"c", "a"}, Complete: true}, one(t, effects, history)); diff != "" {
 		t.Errorf("history (-want +got):\n%s", diff)
 	}
 	one(t, effects, isReady)
 	if slices.IndexFunc(effects, func(e abi.Effect) bool { return e.History != nil }) > slices.IndexFunc(effects, func(e abi.Effect) bool { return e.Ready != nil }) {
 		t.Error("ready came before the history")
+	}
+}
+
+const (
+	wholeTurn = `{"id":"n1","status":"completed","itemsView":"summary","items":[{"type":"userMessage","clientId":"x"}]}`
+	// tornTurn is what is left of a turn whose process ended while the message was
+	// being written: the model's record has the text, the list of items has nothing.
+	tornTurn = `{"id":"n2","status":"interrupted","itemsView":"summary","items":[]}`
+)
+
+func TestRule20_WhenAllAreFoundNothingMoreIsAsked(t *testing.T) {
+	r := restoring(t, &abi.Open{Used: true, Unsettled: []string{"a", "b"}})
+	r.result("thread/resume", threadResult(threadID))
+	effects := r.result("thread/items/list", itemsPage("null", `"b"`, `"a"`))
+	none(t, effects, call)
+	if got := one(t, effects, history); !got.Complete || len(got.Found) != 2 {
+		t.Errorf("history = %+v", got)
 	}
 }
 
@@ -304,6 +331,22 @@ func TestRule20_AnUnreadableHistoryProvesNoAbsence(t *testing.T) {
 		"turns are only summarised": func(r *rig) []abi.Effect {
 			r.fail("thread/items/list", abi.CallError{Code: -32601})
 			return r.result("thread/read", `{"thread":{"turns":[{"itemsView":"summary","items":[]}]}}`)
+		},
+		"a turn has lost its message": func(r *rig) []abi.Effect {
+			r.result("thread/items/list", itemsPage("null"))
+			return r.result("thread/turns/list", `{"data":[`+wholeTurn+`,`+tornTurn+`],"nextCursor":"p2"}`)
+		},
+		"a turn of a legacy thread has lost its message": func(r *rig) []abi.Effect {
+			r.fail("thread/items/list", abi.CallError{Code: -32601})
+			return r.result("thread/read", `{"thread":{"turns":[{"itemsView":"full","items":[]}]}}`)
+		},
+		"the turns cannot be listed": func(r *rig) []abi.Effect {
+			r.result("thread/items/list", itemsPage("null"))
+			return r.fail("thread/turns/list", abi.CallError{Code: -32600, Message: "thread not loaded"})
+		},
+		"the turns are no list": func(r *rig) []abi.Effect {
+			r.result("thread/items/list", itemsPage("null"))
+			return r.result("thread/turns/list", `{}`)
 		},
 		"the answer has no list": func(r *rig) []abi.Effect { return r.result("thread/items/list", `{}`) },
 	} {

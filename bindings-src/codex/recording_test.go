@@ -120,12 +120,24 @@ func (p *player) answerUnrecorded(from int) {
 		{"model/list", `{"data":[],"nextCursor":null}`},
 		{"collaborationMode/list", modes},
 		{"thread/unsubscribe", `{"status":"unsubscribed"}`},
+		// The recorded client asked for it earlier than we do.
+		{"thread/turns/list", p.resultOf("thread/turns/list")},
 		{"thread/start", strings.ReplaceAll(threadResult("baseline-1"), model, "mock-model")},
 	} {
 		for !recorded(canned[0]) && slices.ContainsFunc(p.calls, func(c *abi.Call) bool { return c.Method == canned[0] }) {
 			p.result(canned[0], canned[1])
 		}
 	}
+}
+
+// resultOf is the recorded result of a method.
+func (p *player) resultOf(method string) string {
+	for _, f := range p.frames {
+		if f.Dir == "out" && f.Frame.Method == "" && p.methods[string(f.Frame.ID)] == method {
+			return string(f.Frame.Result)
+		}
+	}
+	return ""
 }
 
 func (p *player) client(f *frame) {

@@ -82,6 +82,8 @@ func (r *Reducer) result(m *abi.Message, out *guest.Effects) {
 		r.readSession(m.Token, m.Result, out)
 	case tokenHistory:
 		r.readItemsPage(m.Result, out)
+	case tokenHistoryTurns:
+		r.readTurnsPage(m.Result, out)
 	case tokenHistoryRead:
 		r.readWholeThread(m.Result, out)
 	default:
@@ -122,7 +124,7 @@ func (r *Reducer) failure(m *abi.Message, out *guest.Effects) {
 		r.startFailed(err, out)
 	case tokenHistory:
 		r.historyFailed(out)
-	case tokenHistoryRead:
+	case tokenHistoryTurns, tokenHistoryRead:
 		r.historyDone(false, out)
 	default:
 		if id, ok := cut(m.Token, tokenTurn); ok {
@@ -137,19 +139,20 @@ func (r *Reducer) failure(m *abi.Message, out *guest.Effects) {
 
 // Tokens of our calls. Those with a slash at the end are followed by an id.
 const (
-	tokenInitialize  = "open/initialize"
-	tokenAccount     = "open/account"
-	tokenModels      = "open/models"
-	tokenModes       = "open/modes"
-	tokenBaseline    = "open/baseline"
-	tokenRelease     = "release/"
-	tokenResume      = "open/resume"
-	tokenStart       = "open/start"
-	tokenHistory     = "open/history"
-	tokenHistoryRead = "open/history-read"
-	tokenTurn        = "turn/"
-	tokenSteer       = "steer/"
-	tokenInterrupt   = "interrupt/"
+	tokenInitialize   = "open/initialize"
+	tokenAccount      = "open/account"
+	tokenModels       = "open/models"
+	tokenModes        = "open/modes"
+	tokenBaseline     = "open/baseline"
+	tokenRelease      = "release/"
+	tokenResume       = "open/resume"
+	tokenStart        = "open/start"
+	tokenHistory      = "open/history"
+	tokenHistoryTurns = "open/history-turns"
+	tokenHistoryRead  = "open/history-read"
+	tokenTurn         = "turn/"
+	tokenSteer        = "steer/"
+	tokenInterrupt    = "interrupt/"
 )
 
 // cut returns what follows prefix.
