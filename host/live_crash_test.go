@@ -9,10 +9,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aoagents/ao-host/host"
 	"github.com/aoagents/ao-host/lab"
 	"github.com/aoagents/ao-host/lab/model"
+	"github.com/aoagents/ao-host/store"
 )
 
 // crashLiveEnv makes the host that is killed use a real harness; its value is a
@@ -73,8 +75,9 @@ func TestLiveRule20_KillingTheHostLosesNothingAcceptedAndSendsNothingTwice(t *te
 			see: func(l string) bool { return strings.Contains(l, `"accepted"`) },
 		},
 		{
-			// Found in Codex's history, or proven not to be there and sent now.
-			name: "written", warm: true, settle: []host.TurnState{host.TurnInterrupted, host.TurnCompleted},
+			// Found in Codex's history, or proven not to be there and sent now, or
+			// neither when the process ended while it wrote its history.
+			name: "written", warm: true, settle: []host.TurnState{host.TurnInterrupted, host.TurnCompleted, host.TurnUncertain},
 			see: func(l string) bool {
 				return strings.Contains(l, `"client_id":"m1"`) && strings.Contains(l, `"state":"dispatched"`)
 			},
@@ -136,12 +139,14 @@ func TestLiveRule20_KillingTheHostLosesNothingAcceptedAndSendsNothingTwice(t *te
 				}
 				next := l.send("And now")
 				l.untilTurn(next.ID, host.TurnCompleted)
-				if n := l.inHistory("m1"); n > 1 || n == 0 && turn.State != host.TurnUncertain {
+				// Once where it ran to its end or was found, and never twice. A Codex that is
+				// ended right after its answer to turn/start may have kept nothing (seen).
+				must := turn.State == host.TurnCompleted || strings.Contains(turn.Evidence, "history")
+				if n := l.inHistory("m1"); n > 1 || n == 0 && must {
 					t.Errorf("Codex took the message %d times", n)
 				}
-				// The model sees it at most once in the thread, whatever was asked before.
 				body := string(l.asked("And now")[0].Body)
-				if n := strings.Count(body, `"text":"Do it"`); n > 1 || n == 0 && turn.State != host.TurnUncertain {
+				if n := strings.Count(body, `"text":"Do it"`); n > 1 || n == 0 && must {
 					t.Errorf("the thread has the message %d times", n)
 				}
 			})
@@ -162,4 +167,99 @@ func (l *live) byClientID(id string) host.Turn {
 	}
 	l.t.Fatalf("the accepted message %s is lost; turns %+v", id, turns)
 	return host.Turn{}
+}
+
+// Codex writes a message for its model before the item that carries our client id.
+// A process that ends between the two leaves a thread that knows the text and does
+// not list it: its absence is no proof, and sending it again would double it.
+func TestLiveRule20_AMessageOfWhichCodexKeptOnlyTheTextIsNotSentAgain(t *testing.T) {
+	eachCodex(t, func(t *testing.T, version string) {
+		l := newLive(t, version, liveOptions{host: func(c *host.Config) { c.LeaveIdle = true }},
+			on("Warm up", says("Warm.")), on("Do it", says("Doing it.")), on("Look first", says("I see.")))
+		warm := l.send("Warm up")
+		l.untilTurn(warm.ID, host.TurnCompleted)
+		torn := l.send("Do it")
+		l.untilTurn(torn.ID, host.TurnCompleted)
+		l.close()
+		l.tear(torn.ClientID)
+		l.uncertain(torn.ID)
+
+		l.open()
+		waiting := l.byClientID(torn.ClientID)
+		if _, err := l.h.Probe(t.Context(), l.conv); err != nil {
+			t.Fatal(err)
+		}
+		if got := l.turn(waiting.ID); got.State != host.TurnUncertain {
+			t.Fatalf("the message is %s (%s) although Codex may have it", got.State, got.Evidence)
+		}
+		next := l.send("Look first")
+		l.untilTurn(next.ID, host.TurnCompleted)
+		if n := strings.Count(string(l.asked("Look first")[0].Body), `"text":"Do it"`); n != 1 {
+			t.Fatalf("the thread has the message %d times", n)
+		}
+		if got := l.turn(waiting.ID); got.State != host.TurnUncertain {
+			t.Fatalf("the message became %s", got.State)
+		}
+	})
+}
+
+// tear cuts Codex's file where a process would have ended that wrote the text of a
+// message and not yet the item with its client id.
+func (l *live) tear(clientID string) {
+	l.t.Helper()
+	files := l.rollouts()
+	if len(files) != 1 {
+		l.t.Fatalf("Codex keeps %d sessions", len(files))
+	}
+	b, err := os.ReadFile(files[0])
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	at := strings.Index(string(b), `"client_id":"`+clientID+`"`)
+	if at < 0 {
+		l.t.Fatal("Codex's file does not have the message")
+	}
+	end := strings.LastIndex(string(b[:at]), "\n") + 1
+	if err := os.WriteFile(files[0], b[:end], 0o600); err != nil {
+		l.t.Fatal(err)
+	}
+	// Its index of the file is made anew when it is not there.
+	index, err := filepath.Glob(filepath.Join(l.home.Dir, "thread_history_*"))
+	if err != nil || len(index) == 0 {
+		l.t.Fatalf("Codex has no index of its history: %v", err)
+	}
+	for _, path := range index {
+		if err := os.Remove(path); err != nil {
+			l.t.Fatal(err)
+		}
+	}
+}
+
+// uncertain leaves a turn in the store as a host does that dies after the write.
+func (l *live) uncertain(id string) {
+	l.t.Helper()
+	ctx := l.t.Context()
+	st, err := store.Open(ctx, l.dir, store.Options{})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	err = st.Write(ctx, func(tx *store.Tx) error {
+		row, err := tx.Turn(ctx, id)
+		if err != nil {
+			return err
+		}
+		row.State, row.EndedAt, row.Evidence = store.TurnDispatched, time.Time{}, ""
+		if err := tx.UpdateTurn(ctx, row); err != nil {
+			return err
+		}
+		g, err := tx.Generation(ctx, l.conv, row.Generation)
+		if err != nil {
+			return err
+		}
+		g.ExitedAt, g.Exit = time.Time{}, nil
+		return tx.UpdateGeneration(ctx, g)
+	})
+	if err := errors.Join(err, st.Close()); err != nil {
+		l.t.Fatal(err)
+	}
 }
