@@ -339,7 +339,7 @@ func (c *conversation) maybeFlush() {
 	}
 	if c.inflight == nil && (c.tx.rows >= maxBatchRows || !time.Now().Before(c.flushAt)) {
 		fn, after := c.seal()
-		c.inflight = &inflight{fn: fn, after: after, p: c.h.store.Submit(fn)}
+		c.inflight = &inflight{fn: fn, after: after, p: c.h.store.SubmitNow(fn)}
 		c.flushAt = time.Time{}
 	} else if c.inflight != nil && c.tx.rows >= 4*maxBatchRows {
 		// The disk is slower than the child: wait, which slows the reader down.

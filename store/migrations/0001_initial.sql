@@ -59,7 +59,7 @@ CREATE TABLE turn (
     -- No event of this turn has a number up to this one, so that replacing its
     -- deltas does not read the journal from the beginning.
     journal_from    INTEGER NOT NULL
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE INDEX turn_position ON turn (conversation_id, position);
 CREATE INDEX turn_live ON turn (conversation_id, position)
@@ -138,7 +138,7 @@ CREATE TABLE input (
     kind            TEXT    NOT NULL,
     body            BLOB    NOT NULL,
     PRIMARY KEY (conversation_id, generation, seq)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE outbox (
     conversation_id TEXT    NOT NULL REFERENCES conversation (id),
@@ -149,7 +149,7 @@ CREATE TABLE outbox (
     frame           BLOB    NOT NULL,
     written_at      INTEGER,
     PRIMARY KEY (conversation_id, generation, id)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE timer (
     conversation_id TEXT    NOT NULL REFERENCES conversation (id),
@@ -179,7 +179,7 @@ CREATE TABLE event (
     turn_id         TEXT    NOT NULL,
     body            BLOB    NOT NULL,
     PRIMARY KEY (conversation_id, seq)
-) STRICT, WITHOUT ROWID;
+) STRICT;
 
 CREATE TABLE attachment (
     digest TEXT NOT NULL PRIMARY KEY,
