@@ -73,6 +73,11 @@ func TestL1_RealShellsAnswer(t *testing.T) {
 		if !slices.Contains(env, "FROM_PROFILE=yes") && !strings.HasSuffix(name, "fish") {
 			t.Errorf("%s did not read its start files: %q", name, env)
 		}
+		for _, kv := range env {
+			if name, _, _ := strings.Cut(kv, "="); name == "_" || name == "SHLVL" || name == "PWD" || name == "OLDPWD" {
+				t.Errorf("%q belongs to that shell alone", kv)
+			}
+		}
 	}
 	if found == 0 {
 		t.Fatal("this machine has no shell")

@@ -223,6 +223,8 @@ func TestACommandThatDoesNotExistIsNamedWithThePathSearched(t *testing.T) {
 
 func TestACommandIsNeverTakenFromTheProjectThroughARelativePath(t *testing.T) {
 	project := t.TempDir()
+	t.Chdir(project)
+	write(t, filepath.Join(project, "bin", "harness"), "#!/bin/sh\necho trap\n", 0o755)
 	write(t, filepath.Join(project, "harness"), "#!/bin/sh\necho trap\n", 0o755)
 	for _, path := range []string{".", "", ":", "./:bin"} {
 		_, err := process.Start(process.Spec{Argv: []string{"harness"}, Dir: project, Env: []string{"PATH=" + path}})

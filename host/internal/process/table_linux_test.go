@@ -29,3 +29,33 @@ func FuzzParseStat(f *testing.F) {
 		}
 	})
 }
+
+func TestASessionOfAnotherBootIsGone(t *testing.T) {
+	const leader = 100
+	now, before := boot()<<bootShift|5000, (boot()^1)<<bootShift|5000
+	rows := tableOf(proc{pid: 101, session: leader, start: now + 10})
+	if got := rows.inSession(leader, before, before); len(got) != 0 {
+		t.Errorf("got %v", got)
+	}
+	if got := rows.inSession(leader, now, now); len(got) != 1 {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestAChildThatLeftSomethingBehindKeepsItsPidUntilEnd(t *testing.T) {
+	p, err := Start(Spec{Argv: []string{"/bin/sh", "-c", "sleep 60 & exit 3"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = p.Stdout().Close() }()
+	<-p.Done()
+	if row, ok, err := inspect(p.PID()); err != nil || !ok || !row.dead || row.start != p.StartTime() {
+		t.Errorf("the pid is free for others while the group has members: %+v %v %v", row, ok, err)
+	}
+	if err := p.End(t.Context(), 0); err != nil {
+		t.Fatal(err)
+	}
+	if row, ok, _ := inspect(p.PID()); ok {
+		t.Errorf("the child is not collected: %+v", row)
+	}
+}
