@@ -106,7 +106,7 @@ func TestLiveS4_S5_ARestartRepeatsNoHistoryAndTheRememberedSettingsAreInForceAga
 
 func TestLiveP8_TheUsersOwnDefaultsAreThePermissionDefaultAlsoAfterABypassTurnAndARestart(t *testing.T) {
 	eachCodex(t, func(t *testing.T, version string) {
-		l := newLive(t, version, liveOptions{codex: lab.CodexOptions{ApprovalPolicy: "untrusted", SandboxMode: "workspace-write"}},
+		l := newLive(t, version, liveOptions{codex: lab.CodexOptions{ApprovalPolicy: "never", SandboxMode: "workspace-write"}},
 			on("One", says("First.")), on("Two", says("Second.")))
 		l.configure(host.SettingsPatch{Permission: ptr(abi.PermissionBypass)})
 		one := l.send("One")
@@ -121,7 +121,8 @@ func TestLiveP8_TheUsersOwnDefaultsAreThePermissionDefaultAlsoAfterABypassTurnAn
 		if a, b := sandbox(l.asked("One")[0]), sandbox(l.asked("Two")[0]); a != "danger-full-access" || b != "workspace-write" {
 			t.Fatalf("sandboxes %s, %s", a, b)
 		}
-		if r := l.asked("Two")[0].Instructions; !strings.Contains(r[strings.LastIndex(r, "`sandbox_mode`"):], "untrusted") && !strings.Contains(r[strings.LastIndex(r, "`sandbox_mode`"):], "unless-trusted") {
+		const never = "Approval policy is currently never"
+		if r := l.asked("Two")[0].Instructions; !strings.Contains(r[strings.LastIndex(r, "`sandbox_mode`"):], never) {
 			t.Errorf("the user's approval policy is not in force: %s", tailOf(r, 2000))
 		}
 	})
