@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -20,6 +19,8 @@ var codexProvider = provider{
 	command:   []string{"codex"},
 	fetch:     codexFetch,
 	normalise: codexNormalise,
+	changes: "All files joined into one; titles, descriptions and examples removed; the envelopes of requests and " +
+		"notifications replaced by a table of methods.",
 }
 
 // codexFile is the file that holds all definitions; the other 480 repeat them
@@ -193,7 +194,7 @@ func codexNormalise(src source) (Bundle, []string, error) {
 			}
 			if u.kind == Request {
 				if name := codexResult(m.Name, params, b.Definitions); name != "" {
-					m.Result = json.RawMessage(fmt.Sprintf(`{"$ref":%q}`, refPrefix+name))
+					m.Result = reference(name)
 				} else {
 					notes = append(notes, "The generator does not tell the result of "+m.Name+"; it is not checked.")
 				}

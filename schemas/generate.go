@@ -18,11 +18,17 @@ import (
 
 // GenerateOptions say what to generate and where to.
 type GenerateOptions struct {
-	// Provider is the harness id, one of [Providers].
+	// Provider is one of [Providers].
 	Provider string
-	// Command runs the provider, its first word a program; empty means the
-	// provider's usual command from PATH.
+	// Command runs the provider, or npm where the schemas are files of a published
+	// package; its first word is a program. Empty means the usual command from
+	// PATH.
 	Command []string
+	// PackageVersion is the version of a published package to get, empty for the
+	// newest. PackageDir is the folder of an installed copy to read instead; then
+	// nothing is run. A provider that is a program of its own ignores both.
+	PackageVersion string
+	PackageDir     string
 	// Out is the folder that gets <provider>/<version>/bundle.json and
 	// provenance.json. Empty: nothing is written.
 	Out string
@@ -50,7 +56,7 @@ func Generate(ctx context.Context, opts GenerateOptions) (Bundle, error) {
 	if opts.Timeout == 0 {
 		opts.Timeout = time.Minute
 	}
-	run := runner{command: opts.Command, timeout: opts.Timeout}
+	run := runner{command: opts.Command, timeout: opts.Timeout, version: opts.PackageVersion, packageDir: opts.PackageDir}
 	if len(run.command) == 0 {
 		run.command = p.command
 	}
@@ -77,9 +83,8 @@ func Generate(ctx context.Context, opts GenerateOptions) (Bundle, error) {
 		Generated:    opts.Now().UTC().Format(time.DateOnly),
 		SourceDigest: sourceDigest,
 		Licence:      p.licence,
-		Changes: "All files joined into one; titles, descriptions and examples removed; the envelopes of requests and " +
-			"notifications replaced by a table of methods.",
-		Notes: notes,
+		Changes:      p.changes,
+		Notes:        notes,
 	}
 	text, err := b.Encode()
 	if err != nil {
@@ -147,6 +152,8 @@ type runner struct {
 	command []string
 	dir     string
 	timeout time.Duration
+	// version and packageDir are the options of the same name.
+	version, packageDir string
 }
 
 // run starts the program with further arguments and returns its stdout. Its home

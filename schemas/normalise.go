@@ -12,15 +12,17 @@ import (
 // among them because generators put the name of a type there and change it
 // freely.
 var annotations = []string{
-	"$comment", "$id", "$schema", "deprecated", "description", "example", "examples", "readOnly", "title", "writeOnly",
+	"$comment", "$id", "$schema", "deprecated", "description", "discriminator", "example", "examples", "readOnly", "title",
+	"writeOnly", "x-docs-ignore", "x-method", "x-side",
 }
 
 // normaliseSchema brings one decoded schema into normal form and returns it:
 //
 //   - annotations are removed;
 //   - {"allOf":[X]} with nothing beside it becomes X;
-//   - an anyOf or oneOf whose branches are all plain string enums becomes one enum
-//     (generators split an enum when its values have descriptions of their own);
+//   - an anyOf or oneOf whose branches are all plain string enums or constants
+//     becomes one enum (generators split an enum when its values have descriptions
+//     of their own);
 //   - rename is applied to every reference.
 //
 // None of it changes what the schema accepts.
@@ -63,7 +65,7 @@ func withoutDefault(s map[string]any) map[string]any {
 }
 
 // enumOfBranches joins the values of branches that are all {"type":"string",
-// "enum":[…]}. A value in two branches is no case for it: under oneOf it would
+// "enum":[…]} or {"type":"string","const":…}. A value in two branches is no case for it: under oneOf it would
 // be refused.
 func enumOfBranches(v any) ([]any, bool) {
 	list, ok := v.([]any)
@@ -74,6 +76,9 @@ func enumOfBranches(v any) ([]any, bool) {
 	for _, b := range list {
 		s, _ := b.(map[string]any)
 		enum, ok := s["enum"].([]any)
+		if c, isConst := s["const"].(string); isConst && !ok {
+			enum, ok = []any{c}, true
+		}
 		if !ok || s["type"] != "string" || len(s) != 2 {
 			return nil, false
 		}

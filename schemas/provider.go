@@ -18,6 +18,8 @@ type provider struct {
 	fetch func(ctx context.Context, run runner) (source, error)
 	// normalise turns them into a bundle without provenance.
 	normalise func(src source) (Bundle, []string, error)
+	// changes says what normalise changes, for the provenance.
+	changes string
 }
 
 // source is what a provider's generator or package gave.
@@ -31,10 +33,9 @@ type source struct {
 	stable fs.FS
 }
 
-// providers is the table of all providers known here. A provider whose schema is
-// a file in a published package gets a fetch that reads that file; nothing else
-// changes.
-var providers = []provider{codexProvider}
+// providers is the table of all providers known here. A new one needs a fetch and
+// a normalise; nothing else changes.
+var providers = []provider{acpProvider, codexProvider}
 
 // Providers returns the harness ids that Generate knows, sorted.
 func Providers() []string {

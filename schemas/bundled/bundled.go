@@ -10,7 +10,7 @@ import (
 	"github.com/aoagents/ao-host/schemas"
 )
 
-//go:embed codex
+//go:embed acp codex
 var files embed.FS
 
 // List returns the provenance of every committed bundle, by provider and then

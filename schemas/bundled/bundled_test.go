@@ -51,7 +51,7 @@ func TestEveryCommittedBundleBelongsToItsProvenance(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"codex 0.153.4", "codex 0.171.0"}; !slices.Equal(names, want) {
+	if want := []string{"acp 2.4.0", "codex 0.153.4", "codex 0.171.0"}; !slices.Equal(names, want) {
 		t.Errorf("List() gives %q, want %q", names, want)
 	}
 }

@@ -3,6 +3,7 @@ package names
 import (
 	"fmt"
 
+	"github.com/aoagents/ao-host/schemas"
 	"github.com/aoagents/ao-host/schemas/bundled"
 )
 
@@ -10,15 +11,15 @@ import (
 type File struct {
 	// Path is relative to the root of the module, with slashes.
 	Path string
-	// Provider is the harness id whose bundles are read.
-	Provider string
-	Config   Config
+	// Providers are those whose bundles are read.
+	Providers []string
+	Config    Config
 }
 
 // Files are all names files of this repository.
 var Files = []File{{
-	Path:     "bindings-src/codex/names_gen.go",
-	Provider: "codex",
+	Path:      "bindings-src/codex/names_gen.go",
+	Providers: []string{"codex"},
 	Config: Config{
 		Package: "codex",
 		Methods: []string{
@@ -44,13 +45,31 @@ var Files = []File{{
 			"remoteControl/status/changed", "skills/changed",
 		},
 	},
+}, {
+	Path:      "bindings-src/acp/names_gen.go",
+	Providers: []string{"acp"},
+	Config: Config{
+		Package: "acp",
+		Methods: []string{
+			"initialize", "authenticate", "logout", "auth/*",
+			"session/new", "session/load", "session/resume", "session/list", "session/close", "session/delete", "session/fork",
+			"session/prompt", "session/cancel", "session/set_mode", "session/set_config_option", "session/set_title",
+			"session/status", "session/update", "$/cancel_request",
+			// Requests of the agent, the last of them to be refused.
+			"session/request_permission", "elicitation/*", "fs/*", "terminal/*", "mcp/message",
+		},
+	},
 }}
 
 // Generate returns the text of the file.
 func (f File) Generate() ([]byte, error) {
-	bundles, err := bundled.All(f.Provider)
-	if err != nil {
-		return nil, err
+	var bundles []schemas.Bundle
+	for _, p := range f.Providers {
+		all, err := bundled.All(p)
+		if err != nil {
+			return nil, err
+		}
+		bundles = append(bundles, all...)
 	}
 	text, err := Generate(f.Config, bundles)
 	if err != nil {

@@ -47,7 +47,11 @@ func Generate(cfg Config, bundles []schemas.Bundle) ([]byte, error) {
 	var versions []string
 	for i := range bundles {
 		b := &bundles[i]
-		versions = append(versions, b.Provenance.Version)
+		version := b.Provenance.Version
+		if bundles[0].Provenance.Provider != bundles[len(bundles)-1].Provenance.Provider {
+			version = b.Provenance.Provider + "/" + version
+		}
+		versions = append(versions, version)
 		c.seen = map[string]bool{}
 		for _, m := range b.Methods {
 			pattern, ok := cfg.match(m.Name)
@@ -153,7 +157,11 @@ func (c *collector) walk(b *schemas.Bundle, owner string, v any) error {
 		props, _ := v["properties"].(map[string]any)
 		for name, p := range props {
 			c.fields[name] = true
-			if err := c.walk(b, owner+goName(name), p); err != nil {
+			member := owner + goName(name)
+			if owner == goName(name) {
+				member = owner
+			}
+			if err := c.walk(b, member, p); err != nil {
 				return err
 			}
 		}
