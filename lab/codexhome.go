@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,51 +33,16 @@ type CodexOptions struct {
 	Extra string
 }
 
-// Home is a harness with a home folder of its own, ready to be launched.
-type Home struct {
-	Harness Harness
-	// Dir is the harness's home folder, removed at the end of the test.
-	Dir string
-	// Argv starts the harness in its protocol mode.
-	Argv []string
-	// Env is the whole environment: the process's own, less every variable that could
-	// reach a real account or change the harness, plus the home. The folder of the
-	// executable comes first in PATH, so that a launch by bare name finds this version.
-	Env []string
-}
-
 // CodexHome makes a home folder for h whose model provider is modelURL ("http://127.0.0.1:PORT/v1").
 //
 // The folder is lab/home/… in the repository, because Codex does not create its helper
 // binaries under the system's temporary folder and then says so on every start.
 func CodexHome(tb TB, h Harness, modelURL string, opts CodexOptions) Home {
 	tb.Helper()
-	home, err := newCodexHome(h, modelURL, opts)
-	if err != nil {
-		tb.Fatalf("%v", err)
-		return Home{}
-	}
-	tb.Cleanup(func() {
-		if os.Getenv("AO_LAB_KEEP") == "1" && tb.Failed() {
-			tb.Logf("kept %s", home.Dir)
-			return
-		}
-		if err := removeAll(home.Dir); err != nil {
-			tb.Logf("lab home left behind: %v", err)
-		}
-	})
-	return home
+	return keepForTest(tb, func(homes string) (Home, error) { return newCodexHome(h, homes, modelURL, opts) })
 }
 
-func newCodexHome(h Harness, modelURL string, opts CodexOptions) (Home, error) {
-	root, err := Root()
-	if err != nil {
-		return Home{}, err
-	}
-	homes := filepath.Join(root, "lab", "home")
-	if err := os.MkdirAll(homes, 0o700); err != nil {
-		return Home{}, fmt.Errorf("lab: %w", err)
-	}
+func newCodexHome(h Harness, homes, modelURL string, opts CodexOptions) (Home, error) {
 	catalog, err := codexCatalog(h, homes)
 	if err != nil {
 		return Home{}, err
@@ -90,10 +54,9 @@ func newCodexHome(h Harness, modelURL string, opts CodexOptions) (Home, error) {
 	if err := os.WriteFile(filepath.Join(dir, "config.toml"), []byte(codexConfig(modelURL, catalog, opts)), 0o600); err != nil {
 		return Home{}, fmt.Errorf("lab: %w", err)
 	}
-	env := append(cleanEnv(os.Environ()),
-		"CODEX_HOME="+dir,
-		"PATH="+filepath.Dir(h.Path)+string(os.PathListSeparator)+os.Getenv("PATH"))
-	return Home{Harness: h, Dir: dir, Argv: []string{h.Path, "app-server"}, Env: env}, nil
+	// HOME too: Codex runs commands in a login shell, which killed in the developer's own
+	// profile leaves locks behind.
+	return Home{Harness: h, Dir: dir, Argv: []string{h.Path, "app-server"}, Env: labEnv(h.Path, "CODEX_HOME="+dir, "HOME="+dir)}, nil
 }
 
 // codexConfig writes config.toml. Strings are quoted as TOML basic strings, which for
@@ -151,33 +114,4 @@ supports_websockets = false
 		b.WriteString("\n" + o.Extra + "\n")
 	}
 	return b.String()
-}
-
-// cleanEnv drops what could reach a real account, point elsewhere, or be told to a harness by mistake.
-func cleanEnv(env []string) []string {
-	return slices.DeleteFunc(slices.Clone(env), func(kv string) bool {
-		name, _, _ := strings.Cut(kv, "=")
-		upper := strings.ToUpper(name)
-		for _, prefix := range []string{"CODEX_", "OPENAI_", "ANTHROPIC_", "CLAUDE", "XAI_", "GROK_", "AO_", "AWS_", "AZURE_", "PATH"} {
-			if strings.HasPrefix(upper, prefix) {
-				return true
-			}
-		}
-		for _, part := range []string{"_PROXY", "TOKEN", "SECRET", "PASSWORD", "API_KEY", "CREDENTIAL"} {
-			if strings.Contains(upper, part) {
-				return true
-			}
-		}
-		return false
-	})
-}
-
-// removeAll removes a home whose harness may still be writing its last files.
-func removeAll(dir string) (err error) {
-	for range 5 {
-		if err = os.RemoveAll(dir); err == nil {
-			return nil
-		}
-	}
-	return err
 }

@@ -15,12 +15,19 @@ import (
 type Harness struct {
 	ID      string // as in a binding's manifest
 	Version string
-	// Path is the absolute path of the executable itself, without any launcher script.
+	// Path is the absolute path of the executable itself, without any launcher script; of
+	// a harness written in JavaScript it is the script that Node runs.
 	Path string
+	// Node is the absolute path of the Node.js that runs Path; empty for a native program.
+	Node string
 }
 
-// CodexVersions are the pinned versions of lab/package.json, newest first.
-var CodexVersions = []string{"0.171.0", "0.153.4"}
+// The pinned versions of lab/package.json, newest first.
+var (
+	CodexVersions  = []string{"0.171.0", "0.153.4"}
+	ClaudeVersions = []string{"0.101.0", "0.49.0"} // of the ACP adapter
+	GrokVersions   = []string{"1.0.41"}
+)
 
 // ErrNotInstalled is returned for a harness that is pinned but not installed.
 var ErrNotInstalled = errors.New("harness is not installed: run lab/install.sh")
@@ -46,6 +53,10 @@ func Find(id, version string) (Harness, error) {
 	switch id {
 	case "codex":
 		return Codex(version)
+	case "claude":
+		return Claude(version)
+	case "grok":
+		return Grok(version)
 	default:
 		return Harness{}, fmt.Errorf("lab: harness %q is not pinned in lab/package.json", id)
 	}
@@ -53,18 +64,57 @@ func Find(id, version string) (Harness, error) {
 
 // Codex returns the pinned Codex of a version ("0.171.0", "0.153.4").
 func Codex(version string) (Harness, error) {
-	if !slices.Contains(CodexVersions, version) {
-		return Harness{}, fmt.Errorf("lab: codex %s is not pinned in lab/package.json; it has %s", version, strings.Join(CodexVersions, ", "))
-	}
-	root, err := Root()
+	modules, err := modulesFor("codex", version, CodexVersions)
 	if err != nil {
 		return Harness{}, err
 	}
-	path, err := codexBinary(filepath.Join(root, "lab", "node_modules"), version, runtime.GOOS, runtime.GOARCH)
+	path, err := codexBinary(modules, version, runtime.GOOS, runtime.GOARCH)
 	if err != nil {
 		return Harness{}, err
 	}
 	return Harness{ID: "codex", Version: version, Path: path}, nil
+}
+
+// modulesFor is the folder of the installed packages, once the version is known to be pinned.
+func modulesFor(id, version string, pinned []string) (string, error) {
+	if !slices.Contains(pinned, version) {
+		return "", fmt.Errorf("lab: %s %s is not pinned in lab/package.json; it has %s", id, version, strings.Join(pinned, ", "))
+	}
+	root, err := Root()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Join(root, "lab", "node_modules"), nil
+}
+
+// platformName names this machine as npm does ("linux-x64"), or says that there is no package for it.
+func platformName(id, goos, goarch string) (string, error) {
+	arch, known := map[string]string{"amd64": "x64", "arm64": "arm64"}[goarch]
+	if !known || (goos != "linux" && goos != "darwin") {
+		return "", fmt.Errorf("lab: there is no %s package for %s/%s", id, goos, goarch)
+	}
+	return goos + "-" + arch, nil
+}
+
+// alias is the name a version has in lab/package.json: "codex", "0.171.0" is "codex-0171".
+func alias(id, version string) string {
+	parts := strings.SplitN(version, ".", 3)
+	return id + "-" + strings.Join(parts[:len(parts)-1], "")
+}
+
+// packageVersion reads the version of an installed package; "" when it is not there.
+func packageVersion(pkg string) string {
+	data, err := os.ReadFile(filepath.Join(pkg, "package.json"))
+	if err != nil {
+		return ""
+	}
+	var meta struct {
+		Version string `json:"version"`
+	}
+	if json.Unmarshal(data, &meta) != nil {
+		return ""
+	}
+	return meta.Version
 }
 
 // codexBinary finds the executable in the platform package of an aliased @openai/codex.
@@ -72,23 +122,13 @@ func Codex(version string) (Harness, error) {
 // inside it, which one where is npm's choice, so both places are looked at and the
 // version decides. All versions share one name in node_modules/.bin, which is therefore of no use.
 func codexBinary(modules, version, goos, goarch string) (string, error) {
-	arch, known := map[string]string{"amd64": "x64", "arm64": "arm64"}[goarch]
-	if !known || (goos != "linux" && goos != "darwin") {
-		return "", fmt.Errorf("lab: there is no codex package for %s/%s", goos, goarch)
+	platform, err := platformName("codex", goos, goarch)
+	if err != nil {
+		return "", err
 	}
-	platform := goos + "-" + arch
-	parts := strings.SplitN(version, ".", 3)
-	alias := filepath.Join(modules, "codex-"+strings.Join(parts[:len(parts)-1], ""))
-	for _, in := range []string{filepath.Join(alias, "node_modules"), modules} {
+	for _, in := range []string{filepath.Join(modules, alias("codex", version), "node_modules"), modules} {
 		pkg := filepath.Join(in, "@openai", "codex-"+platform)
-		data, err := os.ReadFile(filepath.Join(pkg, "package.json"))
-		if err != nil {
-			continue
-		}
-		var meta struct {
-			Version string `json:"version"`
-		}
-		if json.Unmarshal(data, &meta) != nil || meta.Version != version+"-"+platform {
+		if packageVersion(pkg) != version+"-"+platform {
 			continue
 		}
 		found, err := filepath.Glob(filepath.Join(globEscape(pkg), "vendor", "*", "bin", "codex"))

@@ -49,6 +49,7 @@ func (f *Frame) Decode(v any) error {
 // cursor of Await only moves forward.
 type Lines struct {
 	tb      TB
+	jsonrpc bool
 	cmd     *exec.Cmd
 	stdin   io.WriteCloser
 	started time.Time
@@ -70,7 +71,7 @@ type Lines struct {
 // StartLines launches a home's harness in dir. It is ended, with its process group, when the test ends.
 func StartLines(tb TB, home Home, dir string) *Lines {
 	tb.Helper()
-	l := &Lines{tb: tb, started: time.Now(), exited: make(chan struct{}), Timeout: 30 * time.Second}
+	l := &Lines{tb: tb, jsonrpc: home.JSONRPC, started: time.Now(), exited: make(chan struct{}), Timeout: 30 * time.Second}
 	l.cond = sync.NewCond(&l.mu)
 	l.cmd = exec.Command(home.Argv[0], home.Argv[1:]...)
 	l.cmd.Dir, l.cmd.Env = dir, home.Env
@@ -176,8 +177,16 @@ func (l *Lines) Post(method string, params any) int {
 	l.nextID++
 	id := l.nextID
 	l.mu.Unlock()
-	l.Send(map[string]any{"id": id, "method": method, "params": params})
+	l.Send(l.framed(map[string]any{"id": id, "method": method, "params": params}))
 	return id
+}
+
+// framed adds what the protocol wants in every message.
+func (l *Lines) framed(message map[string]any) map[string]any {
+	if l.jsonrpc {
+		message["jsonrpc"] = "2.0"
+	}
+	return message
 }
 
 // Response waits for the answer to a request.
@@ -193,16 +202,26 @@ func (l *Lines) Call(method string, params any) Frame {
 	return l.Response(l.Post(method, params))
 }
 
-// Notify sends a notification.
-func (l *Lines) Notify(method string) {
+// Notify sends a notification; with params when there are some.
+func (l *Lines) Notify(method string, params ...any) {
 	l.tb.Helper()
-	l.Send(map[string]any{"method": method})
+	message := map[string]any{"method": method}
+	if len(params) > 0 {
+		message["params"] = params[0]
+	}
+	l.Send(l.framed(message))
 }
 
 // Reply answers a request of the harness.
 func (l *Lines) Reply(to Frame, result any) {
 	l.tb.Helper()
-	l.Send(map[string]any{"id": to.ID, "result": result})
+	l.Send(l.framed(map[string]any{"id": to.ID, "result": result}))
+}
+
+// Refuse answers a request of the harness with an error.
+func (l *Lines) Refuse(to Frame, code int, message string) {
+	l.tb.Helper()
+	l.Send(l.framed(map[string]any{"id": to.ID, "error": map[string]any{"code": code, "message": message}}))
 }
 
 // Await waits for the next frame with this method after the last one awaited, and moves the cursor behind it.
