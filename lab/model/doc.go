@@ -27,8 +27,8 @@
 // A request takes the first step, in script order, that is not used up and whose
 // [Match] agrees. Steps are used up after one request unless Repeat is set. A match
 // without Kind means an ordinary request of the agent; side requests, which harnesses
-// make on their own, have kinds of their own ([KindTitle], [KindReview]) and never take
-// a step that was meant for the agent. An unscripted title request gets a fixed title
+// make on their own, have kinds of their own ([KindTitle], [KindReview], [KindAside]) and never take
+// a step that was meant for the agent. An unscripted title request or aside gets a fixed text
 // and an unscripted review is refused; an unscripted request of the agent is answered with HTTP 400,
 // which no harness retries, and counted in [Server.Unmatched].
 //

@@ -14,6 +14,7 @@ const (
 	KindAgent  Kind = "agent"  // a turn of the agent
 	KindTitle  Kind = "title"  // names the session; Grok and Claude ask for it beside the first turn
 	KindReview Kind = "review" // judges an approval in the user's place; Codex with approvals_reviewer auto_review
+	KindAside  Kind = "aside"  // the conversation once more, for a line about the turn (Grok) or a guess at the next message (Claude)
 )
 
 // Match says which requests a step answers; every member that is set must agree. The zero value is any request of the agent.
@@ -35,8 +36,8 @@ type Match struct {
 const kindAny Kind = "any"
 
 func (m *Match) validate() error {
-	if !slices.Contains([]Kind{"", KindAgent, KindTitle, KindReview, kindAny}, m.Kind) {
-		return fmt.Errorf("match.kind %q is none of agent, title, review, any", m.Kind)
+	if !slices.Contains([]Kind{"", KindAgent, KindTitle, KindReview, KindAside, kindAny}, m.Kind) {
+		return fmt.Errorf("match.kind %q is none of agent, title, review, aside, any", m.Kind)
 	}
 	if !slices.Contains([]API{"", Responses, Messages, ChatCompletions}, m.API) {
 		return fmt.Errorf("match.api %q is none of responses, messages, chat-completions", m.API)

@@ -277,11 +277,23 @@ func TestAnUnscriptedRequestOfTheAgentFailsTheTestAndSideRequestsDoNot(t *testin
 	if text := read(t, post(t, s, "/v1/responses", `{"model":"codex-auto-review","input":"x\n>>> APPROVAL REQUEST START\n"}`)); !strings.Contains(text, `\"outcome\":\"deny\"`) {
 		t.Errorf("review: %s", text)
 	}
+	forced := read(t, post(t, s, "/v1/responses", `{"model":"m","stream":true,"input":[{"role":"user","content":"hi"}],"tools":[{"type":"function","name":"session_title"}]}`))
+	if !strings.Contains(forced, `{\"session_title\":\"Scripted session\"}`) || !strings.Contains(forced, `"created_at":0`) || !strings.Contains(forced, `"sequence_number":1,`) {
+		t.Errorf("the title that Grok forces: %s", forced)
+	}
+	for _, last := range []string{"<system-reminder>Write an ultra-short dashboard line that", "[SUGGESTION MODE: Suggest"} {
+		if text := read(t, post(t, s, "/v1/messages", `{"model":"m","tools":[{"name":"Bash"}],"messages":[{"role":"user","content":"`+last+`"}]}`)); !strings.Contains(text, "Scripted aside") {
+			t.Errorf("%s: %s", last, text)
+		}
+	}
+	if text := read(t, post(t, s, "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"<system-reminder>Generate a session title for"}],"tools":[{"type":"function","function":{"name":"x"}}]}`)); !strings.Contains(text, "Scripted session") {
+		t.Errorf("the later title of Grok: %s", text)
+	}
 	kinds := ""
 	for _, r := range s.Requests() {
 		kinds += string(r.Kind) + " "
 	}
-	if kinds != "agent title review " || len(s.AgentRequests()) != 1 {
+	if kinds != "agent title review title aside aside title " || len(s.AgentRequests()) != 1 {
 		t.Errorf("kinds %s", kinds)
 	}
 	if left := s.Remaining(); !slices.Equal(left, []string{"left"}) {

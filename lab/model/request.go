@@ -187,5 +187,7 @@ func (r *Request) classify() {
 		r.Kind = KindReview
 	case isTitle(r):
 		r.Kind = KindTitle
+	case isAside(r):
+		r.Kind = KindAside
 	}
 }

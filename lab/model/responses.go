@@ -13,6 +13,14 @@ type responsesReply struct {
 	id, model string
 	usage     Usage
 	items     []any
+	sent      int
+}
+
+// event numbers the events, which Grok insists on.
+func (r *responsesReply) event(name string, data obj) {
+	data["sequence_number"] = r.sent
+	r.sent++
+	r.output.event(name, data)
 }
 
 func newResponsesReply(o *output, id, model string, usage Usage) *responsesReply {
@@ -28,7 +36,7 @@ func (r *responsesReply) response(status string) obj {
 	if items == nil {
 		items = []any{}
 	}
-	return obj{"id": r.id, "object": "response", "model": r.model, "status": status, "output": items}
+	return obj{"id": r.id, "object": "response", "created_at": 0, "model": r.model, "status": status, "output": items}
 }
 
 func (r *responsesReply) added(item obj) {

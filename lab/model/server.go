@@ -220,10 +220,13 @@ func (s *Server) take(r *Request) *Step {
 func (s *Server) answerUnscripted(ctx context.Context, w http.ResponseWriter, r *Request) {
 	switch r.Kind {
 	case KindTitle:
-		s.answer(ctx, w, r, &Step{Reply: []Action{Text("Scripted session")}})
+		s.answer(ctx, w, r, &Step{Reply: []Action{title(r)}})
 		return
 	case KindReview:
 		s.answer(ctx, w, r, &Step{Reply: []Action{Text(refusal)}})
+		return
+	case KindAside:
+		s.answer(ctx, w, r, &Step{Reply: []Action{Text("Scripted aside")}})
 		return
 	case KindAgent:
 	}

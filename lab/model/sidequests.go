@@ -2,6 +2,7 @@ package model
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 )
 
@@ -28,7 +29,29 @@ func Verdict(allow bool, rationale string) Action {
 	return Text(string(encoded))
 }
 
-// isTitle knows the request that names a session.
+// titleTool is what Grok makes the model call to name a session by its first message.
+const titleTool = "session_title"
+
+// isTitle knows the request that names a session: a text beside the first turn, Grok's
+// forced call of one tool, or its reminder at the end of the whole conversation.
 func isTitle(r *Request) bool {
+	if slices.Equal(r.Tools, []string{titleTool}) || strings.HasPrefix(r.LastUser, "<system-reminder>Generate a session title") {
+		return true
+	}
 	return len(r.Tools) == 0 && strings.Contains(strings.ToLower(r.Instructions+r.LastUser), "title")
+}
+
+// title is the answer to a title request that no step mentions.
+func title(r *Request) Action {
+	if slices.Contains(r.Tools, titleTool) {
+		return Call("", titleTool, `{"session_title":"Scripted session"}`)
+	}
+	return Text("Scripted session")
+}
+
+// isAside knows a request that carries the whole conversation and its tools, but is no
+// turn: Grok 1.0.41 sums up the turn for a dashboard, Claude guesses the next message.
+func isAside(r *Request) bool {
+	return strings.HasPrefix(r.LastUser, "<system-reminder>Write an ultra-short dashboard line") ||
+		strings.HasPrefix(r.LastUser, "[SUGGESTION MODE:")
 }
