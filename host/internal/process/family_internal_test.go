@@ -7,6 +7,7 @@ import (
 	"slices"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // These look from inside: a pid that is reused at the right moment cannot be
@@ -80,6 +81,7 @@ func TestRule21a_ASignalReachesOnlyTheProcessWithTheRightStartTime(t *testing.T)
 		t.Fatal(ok, err)
 	}
 	signalExactly(p.pid, p.start+1, syscall.SIGKILL)
+	time.Sleep(50 * time.Millisecond)
 	if now, ok, err := inspect(p.pid); err != nil || !ok || now.dead {
 		t.Fatalf("a process with another start time was hit: %+v %v %v", now, ok, err)
 	}
