@@ -254,8 +254,9 @@ func (m *mailbox) take() []func() {
 }
 
 const (
-	maxBatchRows = 200
-	maxBatchWait = 20 * time.Millisecond
+	maxBatchRows  = 200
+	maxBatchBytes = 1 << 20
+	maxBatchWait  = 20 * time.Millisecond
 )
 
 func (c *conversation) run() {
@@ -337,11 +338,11 @@ func (c *conversation) maybeFlush() {
 	if c.flushAt.IsZero() {
 		c.flushAt = time.Now().Add(maxBatchWait)
 	}
-	if c.inflight == nil && (c.tx.rows >= maxBatchRows || !time.Now().Before(c.flushAt)) {
+	if c.inflight == nil && (c.tx.full(1) || !time.Now().Before(c.flushAt)) {
 		fn, after := c.seal()
 		c.inflight = &inflight{fn: fn, after: after, p: c.h.store.SubmitNow(fn)}
 		c.flushAt = time.Time{}
-	} else if c.inflight != nil && c.tx.rows >= 4*maxBatchRows {
+	} else if c.inflight != nil && c.tx.full(4) {
 		// The disk is slower than the child: wait, which slows the reader down.
 		c.finishInflight()
 	}
@@ -406,10 +407,11 @@ func (c *conversation) persist(fn func(*store.Tx) error, err error) {
 	c.dropProblems("store")
 }
 
-// lasting reports whether a failed write may succeed later as it stands.
+// lasting reports whether a failed write may succeed later as it stands: the disk
+// can get room, a row that contradicts another one cannot.
 func lasting(err error) bool {
-	switch CodeOf(storeError(err)) {
-	case CodeStoreFull, CodeStoreReadOnly, CodeStoreFailed, CodeStoreLocked, "":
+	switch store.CodeOf(err) {
+	case store.CodeFull, store.CodeReadOnly, store.CodeFailed, store.CodeBusy, store.CodeLocked, "":
 		return true
 	}
 	return false

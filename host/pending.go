@@ -23,6 +23,7 @@ type pending struct {
 	urgent bool
 
 	inputs    []byte
+	inputGen  int64
 	inputSeq  uint64
 	inputNow  int64
 	inputRows int
@@ -46,6 +47,11 @@ func (p *pending) empty() bool {
 	return len(p.ops) == 0 && p.inputRows == 0 && !p.delta.set && len(p.after) == 0
 }
 
+// full reports whether n times as much is gathered as one transaction holds.
+func (p *pending) full(n int) bool {
+	return p.rows >= n*maxBatchRows || len(p.inputs) >= n*maxBatchBytes
+}
+
 // do adds a change that belongs to the transaction.
 func (p *pending) do(fn func(context.Context, *store.Tx) error) { p.ops = append(p.ops, fn) }
 
@@ -54,9 +60,9 @@ func (p *pending) then(fn func()) { p.after = append(p.after, fn); p.urgent = tr
 
 // input adds one consumed input of the generation. The batch is a sequence of
 // (uvarint length, event JSON).
-func (p *pending) input(seq uint64, now int64, event []byte) {
+func (p *pending) input(gen int64, seq uint64, now int64, event []byte) {
 	if p.inputRows == 0 {
-		p.inputSeq, p.inputNow = seq, now
+		p.inputGen, p.inputSeq, p.inputNow = gen, seq, now
 	}
 	p.inputs = binary.AppendUvarint(p.inputs, uint64(len(event)))
 	p.inputs = append(p.inputs, event...)
@@ -75,7 +81,7 @@ func (c *conversation) seal() (fn func(*store.Tx) error, after []func()) {
 	var batch []byte
 	if p.inputRows > 0 {
 		batch = p.inputs
-		row := store.Input{ConversationID: c.id, Generation: c.row.Generation, Seq: p.inputSeq, Now: p.inputNow, Kind: inputsBatch, Body: p.inputs}
+		row := store.Input{ConversationID: c.id, Generation: p.inputGen, Seq: p.inputSeq, Now: p.inputNow, Kind: inputsBatch, Body: p.inputs}
 		ops = append(ops, func(ctx context.Context, tx *store.Tx) error { return tx.AppendInput(ctx, row) })
 	}
 	after = p.after

@@ -156,7 +156,7 @@ func (r *rig) dump() {
 		if len(body) > 400 {
 			body = body[:400] + "…"
 		}
-		r.t.Logf("%4d %-14s %s", ev.Seq, ev.Type, body)
+		r.t.Logf("%s %4d %-14s %s", ev.At.Format("05.000"), ev.Seq, ev.Type, body)
 	}
 	if r.h != nil {
 		c, _ := r.h.Controls(context.Background(), r.conv)

@@ -445,7 +445,7 @@ func exitCause(s *session, exit process.Exit, stderr string) *Error {
 	switch s.ending {
 	case string(CodeBindingFault):
 		return &Error{Code: CodeBindingFault}
-	case string(CodeNativeSessionTaken), string(CodeStoreFailed):
+	case string(CodeNativeSessionTaken), string(CodeStoreFailed), string(CodeSignInNeeded):
 		return &Error{Code: Code(s.ending)}
 	case "stop", "closed", "relaunch":
 		return &Error{Code: CodeHoldStopped}

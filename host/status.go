@@ -2,6 +2,7 @@ package host
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/aoagents/ao-host/abi"
 )
@@ -24,6 +25,27 @@ func (c *conversation) setProblem(p abi.Problem) {
 	}
 	c.journalValue(EventProblem, "", p)
 	c.dirty = true
+}
+
+// onProblem shows a problem of the binding. One that only a sign-in can mend parks
+// what waits: the session ends, the queue is held with the command that signs in,
+// and once it is resumed a fresh process sends the message, once (L6).
+func (c *conversation) onProblem(p abi.Problem) {
+	if p.Needs != abi.NeedsSignIn || p.Resolved {
+		c.setProblem(p)
+		return
+	}
+	e := &Error{Code: CodeSignInNeeded, Detail: sentence(p.Message)}
+	if cmd := c.sess.binding.info.Manifest.Launch.SignIn; len(cmd) > 0 {
+		e.Detail = strings.TrimSpace(e.Detail + " The command is: " + strings.Join(cmd, " ") + ".")
+	}
+	c.setProblem(abi.Problem{Code: string(CodeSignInNeeded), Field: "session", Message: e.Error(), Needs: abi.NeedsSignIn})
+	c.hold(CodeSignInNeeded)
+	if c.sess.state == SessionStarting {
+		c.answerProbes(e)
+		c.endProcess(string(CodeSignInNeeded))
+	}
+	c.tx.urgent = true
 }
 
 // dropProblems takes back the problems of a field.

@@ -180,7 +180,7 @@ func (c *conversation) step(ev *abi.Event, allow string) {
 	in := s.eventBuf
 	s.inputSeq++
 	s.sinceSave += len(in)
-	c.tx.input(s.inputSeq, ev.Now, in)
+	c.tx.input(s.gen, s.inputSeq, ev.Now, in)
 	s.inst.SetNow(ev.Now)
 	out, _, err := s.inst.Step(c.ctx, in)
 	if err != nil {
@@ -262,6 +262,8 @@ func (c *conversation) fault(in []byte, err error) {
 	row.Seq = s.inputSeq
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.AppendInput(ctx, row) })
 	c.journalValue(EventWarning, "", abi.Warning{Code: string(CodeBindingFault), Message: codeTexts[CodeBindingFault] + " " + tail(err.Error(), 1000)})
+	c.setProblem(abi.Problem{Code: string(CodeBindingFault), Field: "session", Message: (&Error{Code: CodeBindingFault, Detail: sentence(tail(err.Error(), 1000))}).Error()})
+	c.hold(CodeBindingFault)
 	c.endProcess(string(CodeBindingFault))
 	s.ending = string(CodeBindingFault)
 	c.tx.urgent = true
@@ -315,7 +317,7 @@ func (c *conversation) apply(e *abi.Effect, seq uint64, index int, allow string)
 	case e.Warning != nil:
 		c.journal(EventWarning, "", e.Warning.AppendJSON(nil))
 	case e.Problem != nil:
-		c.setProblem(*e.Problem)
+		c.onProblem(*e.Problem)
 	case e.Relaunch != nil:
 		c.setProblem(abi.Problem{Code: "relaunch", Field: "session", Message: e.Relaunch.Reason, Needs: abi.NeedsRelaunch})
 		s.relaunch = true

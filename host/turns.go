@@ -234,15 +234,14 @@ func (c *conversation) settleAfterExit(s *session, cause *Error) {
 	}
 	c.compact("")
 	c.cardsAfterExit(s)
-	if s.ending == "relaunch" {
-		return
-	}
-	if cause.Code != CodeHoldStopped {
+	switch s.ending {
+	case "", "output_closed":
 		c.setProblem(abi.Problem{Code: string(cause.Code), Field: "session", Message: cause.Error()})
-	}
-	if s.ending == "closed" {
+		c.hold(cause.Code)
+	case "closed":
 		c.hold(CodeHoldClosed)
-		return
+	default:
+		// Ended on purpose: the queue was held when that was decided, and a person
+		// may have acted since.
 	}
-	c.hold(cause.Code)
 }
