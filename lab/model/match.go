@@ -13,7 +13,7 @@ type Kind string
 const (
 	KindAgent  Kind = "agent"  // a turn of the agent
 	KindTitle  Kind = "title"  // names the session; Grok and Claude ask for it beside the first turn
-	KindReview Kind = "review" // judges an approval in the user's place; Codex with approvals_reviewer auto_review
+	KindReview Kind = "review" // judges an approval in the user's place: Codex with approvals_reviewer auto_review, Claude in mode auto
 	KindAside  Kind = "aside"  // the conversation once more, for a line about the turn (Grok) or a guess at the next message (Claude)
 )
 

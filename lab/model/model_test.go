@@ -289,11 +289,14 @@ func TestAnUnscriptedRequestOfTheAgentFailsTheTestAndSideRequestsDoNot(t *testin
 	if text := read(t, post(t, s, "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"<system-reminder>Generate a session title for"}],"tools":[{"type":"function","function":{"name":"x"}}]}`)); !strings.Contains(text, "Scripted session") {
 		t.Errorf("the later title of Grok: %s", text)
 	}
+	if text := read(t, post(t, s, "/v1/messages", `{"model":"m","messages":[{"role":"user","content":"<transcript>\nUser: hi"}]}`)); !strings.Contains(text, `block\u003eyes`) {
+		t.Errorf("the classifier: %s", text)
+	}
 	kinds := ""
 	for _, r := range s.Requests() {
 		kinds += string(r.Kind) + " "
 	}
-	if kinds != "agent title review title aside aside title " || len(s.AgentRequests()) != 1 {
+	if kinds != "agent title review title aside aside title review " || len(s.AgentRequests()) != 1 {
 		t.Errorf("kinds %s", kinds)
 	}
 	if left := s.Remaining(); !slices.Equal(left, []string{"left"}) {

@@ -223,7 +223,7 @@ func (s *Server) answerUnscripted(ctx context.Context, w http.ResponseWriter, r 
 		s.answer(ctx, w, r, &Step{Reply: []Action{title(r)}})
 		return
 	case KindReview:
-		s.answer(ctx, w, r, &Step{Reply: []Action{Text(refusal)}})
+		s.answer(ctx, w, r, &Step{Reply: []Action{refusal(r)}})
 		return
 	case KindAside:
 		s.answer(ctx, w, r, &Step{Reply: []Action{Text("Scripted aside")}})

@@ -10,13 +10,33 @@ import (
 // and 0.171.0 ask the model "codex-auto-review" when the catalog has it, else the
 // thread's own, so the fence around what is to be judged is the surer sign.
 func isReview(r *Request) bool {
-	return strings.Contains(r.LastUser, ">>> APPROVAL REQUEST START")
+	return strings.Contains(r.LastUser, ">>> APPROVAL REQUEST START") || isClassifier(r)
 }
 
-// refusal is the verdict an unscripted review gets, in the form that Codex asks for.
-const refusal = `{"risk_level":"high","user_authorization":"low","outcome":"deny","rationale":"No step of the script allows this."}`
+// isClassifier knows the request of Claude's mode "auto", which judges a tool call in up to two stages.
+func isClassifier(r *Request) bool {
+	return len(r.Tools) == 0 && strings.HasPrefix(r.LastUser, "<transcript>")
+}
 
-// Verdict is the action that answers a review: allowed or denied, with the reason the user is told.
+// refusal is the verdict an unscripted review gets, in the form that was asked for.
+func refusal(r *Request) Action {
+	const why = "No step of the script allows this."
+	if isClassifier(r) {
+		return Classification(false, why)
+	}
+	return Verdict(false, why)
+}
+
+// Classification is the action that answers Claude's classifier, in the words of both
+// pinned versions: 0.49.0 reads <block>, 0.101.0 a severity whose border is 50.
+func Classification(allow bool, reason string) Action {
+	if allow {
+		return Text("<block>no</block> <severity>5</severity>")
+	}
+	return Text("<block>yes</block><reason>" + reason + "</reason> <severity>95</severity>")
+}
+
+// Verdict is the action that answers a review of Codex: allowed or denied, with the reason the user is told.
 func Verdict(allow bool, rationale string) Action {
 	verdict := map[string]string{"risk_level": "low", "user_authorization": "high", "outcome": "allow", "rationale": rationale}
 	if !allow {
