@@ -21,7 +21,9 @@ func TestLiveOnATerminalTheRealCodexAsksPlansRevisesAndImplements(t *testing.T) 
 				{Reply: []model.Action{model.Call("call_1", "request_user_input", `{"questions":[{"id":"colour","header":"Colour","question":"Which colour?","options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cold"}]}]}`)}},
 				{Reply: []model.Action{model.Text("<proposed_plan>\n# Paint\n1. Write the colour.\n</proposed_plan>")}},
 				{Reply: []model.Action{model.Text("<proposed_plan>\n# Paint\n1. Write the colour in capitals.\n</proposed_plan>")}},
-				{Reply: []model.Action{model.Call("call_2", "exec_command", `{"cmd":"printf BLUE >colour.txt"}`)}},
+				// Codex runs a command in a login shell and goes on without it after 10 s by
+				// default, which a busy machine can need.
+				{Reply: []model.Action{model.Call("call_2", "exec_command", `{"cmd":"printf BLUE >colour.txt","yield_time_ms":30000}`)}},
 				{Reply: []model.Action{model.Text("Painted.")}},
 			}})
 			home := lab.CodexHome(t, h, srv.URL()+"/v1", lab.CodexOptions{})
