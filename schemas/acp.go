@@ -270,12 +270,7 @@ func acpNormalise(src source) (Bundle, []string, error) {
 		return Bundle{}, nil, err
 	}
 	maps.DeleteFunc(b.Definitions, func(name string, _ json.RawMessage) bool { return !slices.Contains(reached, name) })
-	slices.SortFunc(b.Methods, func(x, y Method) int {
-		if x.less(y) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(b.Methods, compareMethods)
 	return b, notes, nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -31,7 +32,7 @@ type Bundle struct {
 
 // Provenance says where a bundle comes from and how to make it again.
 type Provenance struct {
-	// Provider is the harness id.
+	// Provider is the harness id, or the name of a protocol that harnesses share.
 	Provider string `json:"provider"`
 	// Package is the published package of the provider, Version its version.
 	Package string `json:"package"`
@@ -44,12 +45,26 @@ type Provenance struct {
 	// normalised bundle; both as "sha256:" and lower-case hex.
 	SourceDigest string `json:"source_digest"`
 	Digest       string `json:"digest"`
-	// Licence is the SPDX id of the provider's licence and Changes says what was
-	// changed, as the licence asks.
+	// Licence is the SPDX id of the licence of what the bundle was made from, and
+	// Changes says what was changed, as the licence asks.
 	Licence string `json:"licence"`
 	Changes string `json:"changes"`
 	// Notes are things a reader should know, one sentence each.
 	Notes []string `json:"notes,omitempty"`
+	// Extends names the bundle that this one adds to: that of the published
+	// protocol the provider speaks. The bundle's own files then hold only what the
+	// protocol does not publish.
+	Extends *Reference `json:"extends,omitempty"`
+	// Base is the provenance of the bundle in Extends once the two are joined; see
+	// [Read]. It is in no provenance file.
+	Base *Provenance `json:"base,omitempty"`
+}
+
+// Reference names one bundle by everything that identifies it.
+type Reference struct {
+	Provider string `json:"provider"`
+	Version  string `json:"version"`
+	Digest   string `json:"digest,omitempty"`
 }
 
 // Encode writes the bundle.json of the bundle: one line a method and one line a
@@ -63,12 +78,7 @@ func (b *Bundle) Encode() ([]byte, error) {
 	}
 	fmt.Fprintf(&out, "{\"dialect\":%s,\n\"methods\":[", dialect)
 	methods := slices.Clone(b.Methods)
-	slices.SortFunc(methods, func(x, y Method) int {
-		if x.less(y) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(methods, compareMethods)
 	for i, m := range methods {
 		line, err := encodePlain(m)
 		if err != nil {
@@ -134,7 +144,8 @@ func (b *Bundle) Method(name string, dir Direction, kind Kind) (Method, bool) {
 }
 
 // ReadBundle reads the two files of a bundle and checks that they belong
-// together.
+// together. Of a bundle that extends another it gives its own part only; [Read]
+// gives both.
 func ReadBundle(bundle, provenance []byte) (Bundle, error) {
 	var b Bundle
 	if err := json.Unmarshal(bundle, &b); err != nil {
@@ -208,4 +219,38 @@ func references(schema json.RawMessage) ([]string, error) {
 func digest(b []byte) string {
 	sum := sha256.Sum256(b)
 	return "sha256:" + hex.EncodeToString(sum[:])
+}
+
+// extend returns the bundle joined with the one it extends.
+func (b Bundle) extend(base Bundle) (Bundle, error) {
+	const again = "; generate the bundle again"
+	ext := b.Provenance.Extends
+	switch {
+	case base.Provenance.Extends != nil:
+		return Bundle{}, failf(CodeBundleInvalid, nil, "the schemas of %q %s extend %q, which itself extends others"+again, b.Provenance.Provider, b.Provenance.Version, ext.Provider)
+	case base.Provenance.Digest != ext.Digest:
+		return Bundle{}, failf(CodeBundleInvalid, nil, "the schemas of %q %s extend %q %s with another digest than is there"+again, b.Provenance.Provider, b.Provenance.Version, ext.Provider, ext.Version)
+	case base.Dialect != b.Dialect:
+		return Bundle{}, failf(CodeBundleInvalid, nil, "the schemas of %q %s are of another dialect than those they extend"+again, b.Provenance.Provider, b.Provenance.Version)
+	}
+	joined := Bundle{Provenance: b.Provenance, Dialect: b.Dialect, Methods: slices.Clone(base.Methods), Definitions: maps.Clone(base.Definitions)}
+	prov := base.Provenance
+	joined.Provenance.Base = &prov
+	for _, m := range b.Methods {
+		if _, ok := base.Method(m.Name, m.Direction, m.Kind); ok {
+			return Bundle{}, failf(CodeBundleInvalid, nil, "%s is in the schemas of %q %s and in those they extend"+again, m.Name, b.Provenance.Provider, b.Provenance.Version)
+		}
+		joined.Methods = append(joined.Methods, m)
+	}
+	slices.SortFunc(joined.Methods, compareMethods)
+	if joined.Definitions == nil {
+		joined.Definitions = map[string]json.RawMessage{}
+	}
+	for name, d := range b.Definitions {
+		if _, ok := joined.Definitions[name]; ok {
+			return Bundle{}, failf(CodeBundleInvalid, nil, "the definition %q is in the schemas of %q %s and in those they extend"+again, name, b.Provenance.Provider, b.Provenance.Version)
+		}
+		joined.Definitions[name] = d
+	}
+	return joined, nil
 }

@@ -202,12 +202,7 @@ func codexNormalise(src source) (Bundle, []string, error) {
 			b.Methods = append(b.Methods, m)
 		}
 	}
-	slices.SortFunc(b.Methods, func(x, y Method) int {
-		if x.less(y) {
-			return -1
-		}
-		return 1
-	})
+	slices.SortFunc(b.Methods, compareMethods)
 	slices.Sort(notes)
 	return b, notes, nil
 }

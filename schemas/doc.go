@@ -16,4 +16,5 @@
 // a live session offers it.
 package schemas
 
+//go:generate go run ./internal/observegen ..
 //go:generate go run ./internal/namesgen ..

@@ -13,6 +13,8 @@ const (
 	CodeSectionTooLarge    = "schema_section_too_large"
 	CodeSectionUnsupported = "schema_section_unsupported"
 	CodeSchemaInvalid      = "schema_invalid"
+	CodeRecordingInvalid   = "schema_recording_invalid"
+	CodeObservationInvalid = "schema_observation_invalid"
 )
 
 // Error is an error of this package other than a [Violation].

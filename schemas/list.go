@@ -44,8 +44,23 @@ func List(tree fs.FS) ([]Provenance, error) {
 	return list, nil
 }
 
-// Read returns one bundle of a folder tree; see [List].
+// Read returns one bundle of a folder tree; see [List]. One that extends another
+// comes joined with it: the methods and definitions of both under the provenance
+// of the one asked for. Both must be in the tree.
 func Read(tree fs.FS, provider, version string) (Bundle, error) {
+	b, err := readOwn(tree, provider, version)
+	if err != nil || b.Provenance.Extends == nil {
+		return b, err
+	}
+	base, err := readOwn(tree, b.Provenance.Extends.Provider, b.Provenance.Extends.Version)
+	if err != nil {
+		return Bundle{}, err
+	}
+	return b.extend(base)
+}
+
+// readOwn returns a bundle as it is in its folder.
+func readOwn(tree fs.FS, provider, version string) (Bundle, error) {
 	var parts [2][]byte
 	for i, name := range []string{BundleFile, ProvenanceFile} {
 		text, err := fs.ReadFile(tree, path.Join(provider, version, name))

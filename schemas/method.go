@@ -107,13 +107,7 @@ type Method struct {
 	Observed bool `json:"observed,omitempty"`
 }
 
-// less orders a method table: by name, then direction, then kind.
-func (m Method) less(o Method) bool {
-	if m.Name != o.Name {
-		return m.Name < o.Name
-	}
-	if m.Direction != o.Direction {
-		return m.Direction < o.Direction
-	}
-	return m.Kind < o.Kind
+// compareMethods orders a method table: by name, then direction, then kind.
+func compareMethods(a, b Method) int {
+	return compareKeys(methodKey{a.Name, a.Direction, a.Kind}, methodKey{b.Name, b.Direction, b.Kind})
 }

@@ -27,9 +27,10 @@ var foreign = append([]string{
 
 // prepare makes one decoded schema of a bundle ready for any compiler: foreign
 // keywords go, references become addresses of definitions, and the bounds above
-// are enforced. With lenient, additionalProperties:false goes too and oneOf
-// becomes anyOf, and negations and conditions are dropped: providers send members of newer versions, and a schema must not
-// refuse what a binding can read.
+// are enforced. With lenient, additionalProperties:false goes too, oneOf becomes
+// anyOf, conditions are dropped, and values that the schema itself asks a reader
+// to default or skip are accepted (see [forgive]): providers send members of newer
+// versions, and a schema must not refuse what a binding can read.
 func prepare(schema any, lenient, siblings bool) (any, error) {
 	nodes := 0
 	var visit func(v any, depth int) (any, error)
@@ -48,6 +49,12 @@ func prepare(schema any, lenient, siblings bool) (any, error) {
 		for _, k := range foreign {
 			delete(s, k)
 		}
+		orNull := false
+		if lenient {
+			if orNull, ok = forgive(s); ok {
+				return true, nil
+			}
+		}
 		for _, k := range []string{"$recursiveRef", "$dynamicRef"} {
 			if _, ok := s[k]; ok {
 				return nil, fmt.Errorf("%s is not supported; refer to a definition by name", k)
@@ -61,7 +68,7 @@ func prepare(schema any, lenient, siblings bool) (any, error) {
 			s["$ref"] = definitionURL(name)
 			if !siblings {
 				// Draft 7: what stands beside a reference is ignored.
-				return map[string]any{"$ref": s["$ref"]}, nil
+				return nullable(map[string]any{"$ref": s["$ref"]}, orNull), nil
 			}
 		}
 		if lenient {
@@ -71,8 +78,11 @@ func prepare(schema any, lenient, siblings bool) (any, error) {
 				}
 			}
 			// A condition that accepts more makes what depends on it accept less.
-			for _, k := range []string{"else", "if", "not", "then"} {
+			for _, k := range []string{"else", "if", "then"} {
 				delete(s, k)
+			}
+			if !exact(s["not"]) {
+				delete(s, "not")
 			}
 		}
 		if p, ok := s["pattern"].(string); ok && len(p) > maxSchemaPattern {
@@ -102,7 +112,7 @@ func prepare(schema any, lenient, siblings bool) (any, error) {
 				}
 			}
 		}
-		return s, nil
+		return nullable(s, orNull), nil
 	}
 	return visit(schema, 0)
 }

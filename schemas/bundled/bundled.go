@@ -10,14 +10,14 @@ import (
 	"github.com/aoagents/ao-host/schemas"
 )
 
-//go:embed acp codex
+//go:embed acp claude codex grok kimchi
 var files embed.FS
 
 // List returns the provenance of every committed bundle, by provider and then
 // from the oldest version to the newest.
 func List() ([]schemas.Provenance, error) { return schemas.List(files) }
 
-// Read returns one committed bundle.
+// Read returns one committed bundle, joined with the one it extends.
 func Read(provider, version string) (schemas.Bundle, error) {
 	return schemas.Read(files, provider, version)
 }

@@ -20,8 +20,19 @@ func TestEveryCommittedBundleBelongsToItsProvenance(t *testing.T) {
 	var names []string
 	for _, p := range list {
 		names = append(names, p.Provider+" "+p.Version)
-		// Read compares the digest and follows every reference.
-		b, err := bundled.Read(p.Provider, p.Version)
+		// Read joins the bundle with the one it extends.
+		if _, err := bundled.Read(p.Provider, p.Version); err != nil {
+			t.Errorf("%s %s: %v", p.Provider, p.Version, err)
+			continue
+		}
+		var files [2][]byte
+		for i, name := range []string{schemas.BundleFile, schemas.ProvenanceFile} {
+			if files[i], err = fs.ReadFile(bundled.FS(), p.Provider+"/"+p.Version+"/"+name); err != nil {
+				t.Fatal(err)
+			}
+		}
+		// ReadBundle compares the digest and follows every reference.
+		b, err := schemas.ReadBundle(files[0], files[1])
 		if err != nil {
 			t.Errorf("%s %s: %v", p.Provider, p.Version, err)
 			continue
@@ -38,11 +49,7 @@ func TestEveryCommittedBundleBelongsToItsProvenance(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		committed, err := fs.ReadFile(bundled.FS(), p.Provider+"/"+p.Version+"/"+schemas.BundleFile)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if string(text) != string(committed) {
+		if string(text) != string(files[0]) {
 			t.Errorf("%s %s: reading and writing the bundle changes it", p.Provider, p.Version)
 		}
 		for _, word := range []string{`"description":"`, `"title":"`, `"examples":[`} {
@@ -51,7 +58,10 @@ func TestEveryCommittedBundleBelongsToItsProvenance(t *testing.T) {
 			}
 		}
 	}
-	if want := []string{"acp 2.4.0", "codex 0.153.4", "codex 0.171.0"}; !slices.Equal(names, want) {
+	want := []string{
+		"acp 2.4.0", "claude 0.49.0", "claude 0.101.0", "codex 0.153.4", "codex 0.171.0", "grok 1.0.41", "kimchi 0.0.0-20260821",
+	}
+	if !slices.Equal(names, want) {
 		t.Errorf("List() gives %q, want %q", names, want)
 	}
 }

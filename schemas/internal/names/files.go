@@ -47,7 +47,7 @@ var Files = []File{{
 	},
 }, {
 	Path:      "bindings-src/acp/names_gen.go",
-	Providers: []string{"acp"},
+	Providers: []string{"acp", "claude", "grok", "kimchi"},
 	Config: Config{
 		Package: "acp",
 		Methods: []string{
@@ -57,7 +57,12 @@ var Files = []File{{
 			"session/status", "session/update", "$/cancel_request",
 			// Requests of the agent, the last of them to be refused.
 			"session/request_permission", "elicitation/*", "fs/*", "terminal/*", "mcp/message",
+			// Observed, and in no published schema. _auth/status_update is left out: its name
+			// and members are those of auth/status_update.
+			"session/set_model", "_x.ai/*", "_kimchi.dev/*",
 		},
+		// What older agents give beside config options, and what Grok puts into _meta.
+		Members: []string{"models", "reasoningEffort", "agentVersion", "x.ai/sessionConfig", "x.ai/tool"},
 	},
 }}
 

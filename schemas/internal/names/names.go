@@ -36,6 +36,9 @@ type Config struct {
 	Package string
 	// Methods are exact names, or prefixes when they end with "*".
 	Methods []string
+	// Members are further names of members: those that providers put where their
+	// schemas say nothing. A test looks for them in the recordings.
+	Members []string
 }
 
 const refPrefix = "#/definitions/"
@@ -78,6 +81,9 @@ func Generate(cfg Config, bundles []schemas.Bundle) ([]byte, error) {
 	var methods, fields, enums table
 	for m := range c.methods {
 		methods.add("Method"+goName(m), m)
+	}
+	for _, m := range cfg.Members {
+		c.fields[m] = true
 	}
 	for f := range c.fields {
 		fields.add("Field"+goName(f), f)
