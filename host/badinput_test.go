@@ -350,3 +350,21 @@ func TestTheChildSeesNeitherTheDataFolderNorOtherVariables(t *testing.T) {
 		t.Error("the harness's home variable is missing")
 	}
 }
+
+func TestL3_AWorkingDirectoryThatBecameALinkElsewhereIsNotEntered(t *testing.T) {
+	r := newRig(t, echo)
+	elsewhere := t.TempDir()
+	if err := os.Remove(r.cwd); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(elsewhere, r.cwd); err != nil {
+		t.Fatal(err)
+	}
+	turn := r.send("Go")
+	if msg := r.problem(host.CodeWorkingDirChanged); !strings.Contains(msg, elsewhere) {
+		t.Fatalf("problem %q", msg)
+	}
+	if s := r.turn(turn.ID).State; s != host.TurnQueued {
+		t.Fatalf("message %s", s)
+	}
+}

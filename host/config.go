@@ -2,7 +2,6 @@ package host
 
 import (
 	"log/slog"
-	"os"
 	"runtime/debug"
 	"time"
 
@@ -113,6 +112,3 @@ func Version() string {
 }
 
 const modulePath = "github.com/aoagents/ao-host"
-
-// hostEnv is the process's own environment, the fallback of the login shell's.
-func hostEnv() []string { return os.Environ() }

@@ -46,6 +46,7 @@ const (
 	CodeSignInNeeded        Code = "sign_in_needed"
 	CodeWorkingDirMissing   Code = "working_directory_missing"
 	CodeWorkingDirNotDir    Code = "working_directory_not_a_directory"
+	CodeWorkingDirChanged   Code = "working_directory_changed"
 	CodeBindingFault        Code = "binding_fault"
 	CodeBindingQuarantined  Code = "binding_quarantined"
 	CodeBindingNotAllowed   Code = "binding_not_allowed"
@@ -122,6 +123,7 @@ var codeTexts = map[Code]string{
 	CodeSignInNeeded:        "The harness is not signed in. Run the sign-in command named in the message, then resume the queue.",
 	CodeWorkingDirMissing:   "The working directory does not exist any more. Restore it or create a conversation in another directory; the history stays readable.",
 	CodeWorkingDirNotDir:    "The working directory is not a directory. Choose a directory.",
+	CodeWorkingDirChanged:   "The working directory's name leads to another place than when the conversation was created. Restore it, or create a conversation for the new place.",
 	CodeBindingFault:        "The binding failed and was stopped; the harness was ended. The conversation goes on with the next message; report the fault to the binding's author.",
 	CodeBindingQuarantined:  "The binding failed three times within a minute and is not started again for now. Wait a minute, or update the binding.",
 	CodeBindingNotAllowed:   "This module was dropped into the bindings folder and waits for your consent. Check what it asks for, then run: ao-host bindings allow NAME.",

@@ -3,9 +3,11 @@ package host
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/aoagents/ao-host/abi"
@@ -143,9 +145,9 @@ func (c *conversation) start(probe bool) {
 	if t := c.next(); t != nil {
 		settings = t.settings
 	}
-	cwd, harness := c.row.Cwd, c.row.Harness
+	at := c.row
 	go func() {
-		l := c.h.launch(ctx, c.id, harness, cwd, settings)
+		l := c.h.launch(ctx, at, settings)
 		c.tell(func() { c.onLaunched(ctx, gen, l, settings, probe) })
 	}()
 }
@@ -153,11 +155,11 @@ func (c *conversation) start(probe bool) {
 // launch finds the binding, proves that no earlier process is left, and starts
 // the harness. It runs outside of the conversation's goroutine because each part
 // may take long; ctx aborts it.
-func (h *Host) launch(ctx context.Context, conv, harness, cwd string, settings abi.Settings) (l launched) {
-	if l.err = h.proveExits(ctx, conv); l.err != nil {
+func (h *Host) launch(ctx context.Context, at store.Conversation, settings abi.Settings) (l launched) {
+	if l.err = h.proveExits(ctx, at.ID); l.err != nil {
 		return l
 	}
-	if l.binding, l.err = h.bindings.find(ctx, harness); l.err != nil {
+	if l.binding, l.err = h.bindings.find(ctx, at.Harness); l.err != nil {
 		return l
 	}
 	var mod *engine.Module
@@ -169,7 +171,7 @@ func (h *Host) launch(ctx context.Context, conv, harness, cwd string, settings a
 		l.err = err
 		return l
 	}
-	spec := h.launchSpec(l.binding.info.Manifest, harness, cwd, settings, env)
+	spec := h.launchSpec(l.binding.info.Manifest, at, settings, env)
 	if l.inst, err = mod.Instantiate(ctx); err != nil {
 		l.err = &Error{Code: CodeBindingFault, Detail: sentence(err.Error()), Err: err}
 		h.bindings.faulted(l.binding.info.Digest)
@@ -186,10 +188,10 @@ func (h *Host) launch(ctx context.Context, conv, harness, cwd string, settings a
 }
 
 // launchSpec turns the manifest's launch data into a command.
-func (h *Host) launchSpec(m abi.Manifest, harness, cwd string, settings abi.Settings, env []string) process.Spec {
+func (h *Host) launchSpec(m abi.Manifest, at store.Conversation, settings abi.Settings, env []string) process.Spec {
 	argv := append([]string(nil), m.Launch.Argv...)
 	var extra []string
-	if o, ok := h.cfg.Launch[harness]; ok {
+	if o, ok := h.cfg.Launch[at.Harness]; ok {
 		if len(o.Argv) > 0 {
 			argv = append([]string(nil), o.Argv...)
 		}
@@ -201,14 +203,14 @@ func (h *Host) launchSpec(m abi.Manifest, harness, cwd string, settings abi.Sett
 		}
 	}
 	for i := range argv {
-		argv[i] = strings.ReplaceAll(argv[i], "{cwd}", cwd)
+		argv[i] = strings.ReplaceAll(argv[i], "{cwd}", at.Cwd)
 	}
 	allow := append([]string(nil), m.Launch.Env...)
 	if m.Launch.HomeVar != "" {
 		allow = append(allow, m.Launch.HomeVar)
 	}
 	out := process.Environment(env, allow, m.Launch.SetEnv, nil)
-	return process.Spec{Argv: argv, Dir: cwd, Env: append(out, extra...)}
+	return process.Spec{Argv: argv, Dir: at.Cwd, RealDir: at.RealCwd, Env: append(out, extra...)}
 }
 
 // facts tells the binding which variables are set, never their values.
@@ -512,36 +514,31 @@ func (c *conversation) ownsPID(pid int) bool {
 	return v != nil && v.Session.PID == pid
 }
 
-// launchEnv resolves the environment harnesses start from, once.
+// launchEnv is the environment harnesses start from: the one configured, or the
+// login shell's, resolved once.
 type launchEnv struct {
-	cfg  Config
-	sem  chan struct{}
-	once bool
-	env  []string
+	fixed []string
+	login *process.Login
+	log   *slog.Logger
+	once  sync.Once
 }
 
 const loginEnvTimeout = 5 * time.Second
 
+func newLaunchEnv(cfg Config) *launchEnv {
+	return &launchEnv{fixed: cfg.Env, login: process.NewLogin(os.Getenv("SHELL"), loginEnvTimeout), log: cfg.Logger}
+}
+
 func (e *launchEnv) get(ctx context.Context) ([]string, error) {
-	select {
-	case e.sem <- struct{}{}:
-		defer func() { <-e.sem }()
-	case <-ctx.Done():
+	if e.fixed != nil {
+		return e.fixed, nil
+	}
+	env, err := e.login.Env(ctx)
+	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if e.once {
-		return e.env, nil
+	if err != nil {
+		e.once.Do(func() { e.log.Warn("the login shell's environment is not known", "error", err) })
 	}
-	if e.cfg.Env != nil {
-		e.env = e.cfg.Env
-	} else {
-		env, err := process.LoginEnv(ctx, os.Getenv("SHELL"), loginEnvTimeout)
-		if err != nil {
-			e.cfg.Logger.Warn("the login shell's environment could not be resolved; the process's own is used", "error", err)
-			env = hostEnv()
-		}
-		e.env = env
-	}
-	e.once = true
-	return e.env, nil
+	return env, nil
 }

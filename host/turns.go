@@ -191,6 +191,7 @@ func (c *conversation) endTurn(t *turn, state store.TurnState, code, message str
 		c.supersedeSteers(t)
 		if c.sess != nil {
 			c.sess.saveDue = true
+			c.observeFamily()
 		}
 	}
 	c.saveTurn(t)
@@ -198,6 +199,13 @@ func (c *conversation) endTurn(t *turn, state store.TurnState, code, message str
 		c.stop = nil
 	}
 	c.followUpEnded(t)
+}
+
+// observeFamily notes what the harness started in this turn, so that it is found
+// and ended even when the harness crashes later (L4).
+func (c *conversation) observeFamily() {
+	p := c.sess.proc
+	go func() { _ = p.Observe() }()
 }
 
 // requeue puts a turn back that is proven never to have reached the agent.

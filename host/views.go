@@ -3,12 +3,13 @@ package host
 import (
 	"context"
 	"encoding/json"
-	"os"
+	"errors"
 	"path/filepath"
 	"slices"
 	"time"
 
 	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/host/internal/process"
 	"github.com/aoagents/ao-host/store"
 )
 
@@ -167,7 +168,8 @@ func (h *Host) Create(ctx context.Context, n NewConversation) (Conversation, err
 	if _, err := h.bindings.find(ctx, n.Harness); err != nil {
 		return Conversation{}, err
 	}
-	if err := checkDir(n.Cwd); err != nil {
+	real, err := checkDir(n.Cwd)
+	if err != nil {
 		return Conversation{}, err
 	}
 	settings, err := applyPatch(abi.Settings{}, n.Settings)
@@ -176,7 +178,7 @@ func (h *Host) Create(ctx context.Context, n NewConversation) (Conversation, err
 	}
 	now := h.now()
 	row := store.Conversation{
-		ID: n.ID, Harness: n.Harness, Cwd: filepath.Clean(n.Cwd), Title: n.Title, CreatedAt: now, UpdatedAt: now,
+		ID: n.ID, Harness: n.Harness, Cwd: filepath.Clean(n.Cwd), RealCwd: real, Title: n.Title, CreatedAt: now, UpdatedAt: now,
 		Settings: mustJSON(settings), SettingsRev: 1,
 	}
 	if row.ID == "" {
@@ -195,18 +197,19 @@ func (h *Host) Create(ctx context.Context, n NewConversation) (Conversation, err
 	return h.Conversation(ctx, row.ID)
 }
 
-func checkDir(dir string) error {
+// checkDir checks a working directory and resolves its symbolic links, so that a
+// later start notices when the name leads somewhere else (L3).
+func checkDir(dir string) (string, error) {
 	if !filepath.IsAbs(dir) {
-		return failField(CodeInvalidArgument, "cwd", "The working directory %q is not an absolute path.", dir)
+		return "", failField(CodeInvalidArgument, "cwd", "The working directory %q is not an absolute path.", dir)
 	}
-	st, err := os.Stat(dir)
-	switch {
-	case err != nil:
-		return failField(CodeWorkingDirMissing, "cwd", "%s cannot be read: %v.", dir, err)
-	case !st.IsDir():
-		return failField(CodeWorkingDirNotDir, "cwd", "%s is a file.", dir)
+	real, err := process.RealDir(dir)
+	var e *Error
+	if err = processError(err); errors.As(err, &e) {
+		e.Field = "cwd"
+		return "", e
 	}
-	return nil
+	return real, nil
 }
 
 // Conversations lists all conversations, the newest first.

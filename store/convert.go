@@ -41,7 +41,7 @@ func each[A, B any](rows []A, f func(A) B) []B {
 
 func conversationRow(r db.Conversation) Conversation {
 	return Conversation{
-		ID: r.ID, Harness: r.Harness, Cwd: r.Cwd, Title: r.Title,
+		ID: r.ID, Harness: r.Harness, Cwd: r.Cwd, RealCwd: r.RealCwd, Title: r.Title,
 		CreatedAt: moment(r.CreatedAt), UpdatedAt: moment(r.UpdatedAt),
 		Settings: body(r.Settings), SettingsRev: r.SettingsRev,
 		NativeSession: r.NativeSession, NativeUsed: r.NativeUsed, Generation: r.Generation,

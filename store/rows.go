@@ -51,9 +51,11 @@ const (
 
 // Conversation is one durable chat.
 type Conversation struct {
-	ID        string
-	Harness   string
-	Cwd       string
+	ID      string
+	Harness string
+	Cwd     string
+	// RealCwd is Cwd with its symbolic links resolved when it was chosen.
+	RealCwd   string
 	Title     string
 	CreatedAt time.Time
 	UpdatedAt time.Time

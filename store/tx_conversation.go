@@ -13,7 +13,7 @@ func (tx *Tx) InsertConversation(_ context.Context, c Conversation) error {
 		return err
 	}
 	return tx.wrote(tx.q.InsertConversation(context.Background(), db.InsertConversationParams{
-		ID: c.ID, Harness: c.Harness, Cwd: c.Cwd, Title: c.Title,
+		ID: c.ID, Harness: c.Harness, Cwd: c.Cwd, RealCwd: c.RealCwd, Title: c.Title,
 		CreatedAt: stamp(c.CreatedAt), UpdatedAt: stamp(c.UpdatedAt),
 		Settings: blob(c.Settings), SettingsRev: c.SettingsRev,
 		NativeSession: c.NativeSession, NativeUsed: c.NativeUsed, Generation: c.Generation,
@@ -30,7 +30,7 @@ func (tx *Tx) UpdateConversation(_ context.Context, c Conversation) error {
 		return err
 	}
 	n, err := tx.q.UpdateConversation(context.Background(), db.UpdateConversationParams{
-		ID: c.ID, Harness: c.Harness, Cwd: c.Cwd, Title: c.Title,
+		ID: c.ID, Harness: c.Harness, Cwd: c.Cwd, RealCwd: c.RealCwd, Title: c.Title,
 		CreatedAt: stamp(c.CreatedAt), UpdatedAt: stamp(c.UpdatedAt),
 		Settings: blob(c.Settings), SettingsRev: c.SettingsRev,
 		NativeSession: c.NativeSession, NativeUsed: c.NativeUsed, Generation: c.Generation,

@@ -13,6 +13,7 @@ CREATE TABLE conversation (
     id             TEXT    NOT NULL PRIMARY KEY,
     harness        TEXT    NOT NULL,
     cwd            TEXT    NOT NULL,
+    real_cwd       TEXT    NOT NULL,
     title          TEXT    NOT NULL,
     created_at     INTEGER,
     updated_at     INTEGER,

@@ -6,13 +6,13 @@ SELECT * FROM conversation ORDER BY created_at DESC, id DESC;
 
 -- name: InsertConversation :exec
 INSERT INTO conversation (
-    id, harness, cwd, title, created_at, updated_at, settings, settings_rev,
+    id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev,
     native_session, native_used, generation, held, hold_reason, last_seq, journal_floor
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: UpdateConversation :execrows
 UPDATE conversation SET
-    harness = ?, cwd = ?, title = ?, created_at = ?, updated_at = ?, settings = ?, settings_rev = ?,
+    harness = ?, cwd = ?, real_cwd = ?, title = ?, created_at = ?, updated_at = ?, settings = ?, settings_rev = ?,
     native_session = ?, native_used = ?, generation = ?, held = ?, hold_reason = ?, journal_floor = ?
 WHERE id = ?;
 

@@ -10,7 +10,7 @@ import (
 )
 
 const conversation = `-- name: Conversation :one
-SELECT id, harness, cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor FROM conversation WHERE id = ?
+SELECT id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor FROM conversation WHERE id = ?
 `
 
 func (q *Queries) Conversation(ctx context.Context, id string) (Conversation, error) {
@@ -20,6 +20,7 @@ func (q *Queries) Conversation(ctx context.Context, id string) (Conversation, er
 		&i.ID,
 		&i.Harness,
 		&i.Cwd,
+		&i.RealCwd,
 		&i.Title,
 		&i.CreatedAt,
 		&i.UpdatedAt,
@@ -37,7 +38,7 @@ func (q *Queries) Conversation(ctx context.Context, id string) (Conversation, er
 }
 
 const conversations = `-- name: Conversations :many
-SELECT id, harness, cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor FROM conversation ORDER BY created_at DESC, id DESC
+SELECT id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor FROM conversation ORDER BY created_at DESC, id DESC
 `
 
 func (q *Queries) Conversations(ctx context.Context) ([]Conversation, error) {
@@ -53,6 +54,7 @@ func (q *Queries) Conversations(ctx context.Context) ([]Conversation, error) {
 			&i.ID,
 			&i.Harness,
 			&i.Cwd,
+			&i.RealCwd,
 			&i.Title,
 			&i.CreatedAt,
 			&i.UpdatedAt,
@@ -81,15 +83,16 @@ func (q *Queries) Conversations(ctx context.Context) ([]Conversation, error) {
 
 const insertConversation = `-- name: InsertConversation :exec
 INSERT INTO conversation (
-    id, harness, cwd, title, created_at, updated_at, settings, settings_rev,
+    id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev,
     native_session, native_used, generation, held, hold_reason, last_seq, journal_floor
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 `
 
 type InsertConversationParams struct {
 	ID            string
 	Harness       string
 	Cwd           string
+	RealCwd       string
 	Title         string
 	CreatedAt     Stamp
 	UpdatedAt     Stamp
@@ -109,6 +112,7 @@ func (q *Queries) InsertConversation(ctx context.Context, arg InsertConversation
 		arg.ID,
 		arg.Harness,
 		arg.Cwd,
+		arg.RealCwd,
 		arg.Title,
 		arg.CreatedAt,
 		arg.UpdatedAt,
@@ -127,7 +131,7 @@ func (q *Queries) InsertConversation(ctx context.Context, arg InsertConversation
 
 const updateConversation = `-- name: UpdateConversation :execrows
 UPDATE conversation SET
-    harness = ?, cwd = ?, title = ?, created_at = ?, updated_at = ?, settings = ?, settings_rev = ?,
+    harness = ?, cwd = ?, real_cwd = ?, title = ?, created_at = ?, updated_at = ?, settings = ?, settings_rev = ?,
     native_session = ?, native_used = ?, generation = ?, held = ?, hold_reason = ?, journal_floor = ?
 WHERE id = ?
 `
@@ -135,6 +139,7 @@ WHERE id = ?
 type UpdateConversationParams struct {
 	Harness       string
 	Cwd           string
+	RealCwd       string
 	Title         string
 	CreatedAt     Stamp
 	UpdatedAt     Stamp
@@ -153,6 +158,7 @@ func (q *Queries) UpdateConversation(ctx context.Context, arg UpdateConversation
 	result, err := q.db.ExecContext(ctx, updateConversation,
 		arg.Harness,
 		arg.Cwd,
+		arg.RealCwd,
 		arg.Title,
 		arg.CreatedAt,
 		arg.UpdatedAt,

@@ -20,6 +20,7 @@ type Conversation struct {
 	ID            string
 	Harness       string
 	Cwd           string
+	RealCwd       string
 	Title         string
 	CreatedAt     Stamp
 	UpdatedAt     Stamp
