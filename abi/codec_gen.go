@@ -2075,6 +2075,10 @@ func (x *Answer) AppendJSON(dst []byte) []byte {
 	dst = jsonwire.AppendString(dst, x.Key)
 	dst = append(dst, `,"reply":`...)
 	dst = x.Reply.AppendJSON(dst)
+	if x.Permission != "" {
+		dst = append(dst, `,"permission":`...)
+		dst = jsonwire.AppendString(dst, string(x.Permission))
+	}
 	return append(dst, '}')
 }
 
@@ -2094,6 +2098,8 @@ func (x *Answer) DecodeJSON(d *jsonwire.Decoder) {
 			x.Key = d.Interned()
 		case "reply":
 			x.Reply.DecodeJSON(d)
+		case "permission":
+			x.Permission = decodePermission(d)
 		default:
 			d.Skip()
 		}
@@ -2382,6 +2388,10 @@ func (x *Interaction) AppendJSON(dst []byte) []byte {
 		dst = append(dst, `,"detail":`...)
 		dst = jsonwire.AppendRaw(dst, x.Detail)
 	}
+	if x.Continues != "" {
+		dst = append(dst, `,"continues":`...)
+		dst = jsonwire.AppendString(dst, x.Continues)
+	}
 	return append(dst, '}')
 }
 
@@ -2449,6 +2459,8 @@ func (x *Interaction) DecodeJSON(d *jsonwire.Decoder) {
 			x.URL = d.String()
 		case "detail":
 			x.Detail = Raw(d.Raw())
+		case "continues":
+			x.Continues = d.String()
 		default:
 			d.Skip()
 		}

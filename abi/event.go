@@ -152,6 +152,10 @@ type Answer struct {
 	// Key is that of the interaction.
 	Key   string `json:"key"`
 	Reply Reply  `json:"reply"`
+	// Permission is the remembered permission that is to be in force once a
+	// review is approved (rule 17). It is empty where the chosen decision sets one
+	// that the person picked by itself.
+	Permission Permission `json:"permission,omitempty"`
 }
 
 // WithdrawReason says why an interaction is taken back.

@@ -83,6 +83,11 @@ type Interaction struct {
 	URL string `json:"url,omitempty"`
 	// Detail is native data worth showing, as it stands: a diff, a rule.
 	Detail Raw `json:"detail,omitempty"`
+	// Continues is the key of an interaction of this turn that a person has
+	// answered, where the harness asks for the rest of that answer in a request
+	// of its own: a question or form then gets the same reply at once and is not
+	// shown. It is shown like any other when nobody answered the one it names.
+	Continues string `json:"continues,omitempty"`
 }
 
 // Field is one question of a group.

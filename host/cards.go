@@ -88,8 +88,10 @@ func (c *conversation) onInteractionOpened(a *abi.Interaction) {
 	row := k.Interaction
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.InsertInteraction(ctx, row) })
 	c.journalCard(k)
-	if decision, rule := c.standIn(k); rule != "" {
-		c.answerAutomatically(k, decision, rule)
+	if reply, rule := c.continued(k); rule != "" {
+		c.answerAutomatically(k, reply, rule)
+	} else if decision, rule := c.standIn(k); rule != "" {
+		c.answerAutomatically(k, abi.Reply{Decision: decision}, rule)
 	}
 }
 

@@ -71,7 +71,7 @@ func (c *conversation) decideReview(ctx context.Context, p *plan, d PlanDecision
 		if !ok {
 			return Turn{}, failField(CodeAnswerOption, "proposal", "The review offers no decision that is at most as permissive as %q.", c.settings.Permission)
 		}
-		t, err := c.answerReview(ctx, p, k, abi.Reply{Decision: choice.ID}, store.ProposalImplemented, nil)
+		t, err := c.answerReview(ctx, p, k, abi.Reply{Decision: choice.ID}, c.settings.Permission, store.ProposalImplemented, nil)
 		if err == nil && !exact {
 			c.setProblem(abi.Problem{Code: "permission_differs", Field: "permission",
 				Message: "The review offered no decision for the remembered permission; " + string(choice.Permission) + " is in force until the next turn restores it."})
@@ -83,9 +83,9 @@ func (c *conversation) decideReview(ctx context.Context, p *plan, d PlanDecision
 		return Turn{}, failField(CodeAnswerOption, "proposal", "The review offers no way to reject the plan.")
 	}
 	if p.body.FeedbackInReview && choice.Feedback {
-		return c.answerReview(ctx, p, k, abi.Reply{Decision: choice.ID, Feedback: d.Feedback}, store.ProposalChangesRequested, nil)
+		return c.answerReview(ctx, p, k, abi.Reply{Decision: choice.ID, Feedback: d.Feedback}, "", store.ProposalChangesRequested, nil)
 	}
-	return c.answerReview(ctx, p, k, abi.Reply{Decision: choice.ID}, store.ProposalChangesRequested, &d)
+	return c.answerReview(ctx, p, k, abi.Reply{Decision: choice.ID}, "", store.ProposalChangesRequested, &d)
 }
 
 // resolveReview takes a decision given on the review's card.
@@ -97,11 +97,15 @@ func (c *conversation) resolveReview(ctx context.Context, k *card, reply abi.Rep
 		}
 	}
 	i := slices.IndexFunc(k.ask.Decisions, func(d abi.Decision) bool { return d.ID == reply.Decision })
-	state := store.ProposalChangesRequested
+	state, permission := store.ProposalChangesRequested, abi.Permission("")
 	if allows(k.ask.Decisions[i]) {
 		state = store.ProposalImplemented
+		if k.ask.Decisions[i].Permission == "" {
+			// The decision says nothing about it, so the remembered one stays.
+			permission = c.settings.Permission
+		}
 	}
-	if _, err := c.answerReview(ctx, p, k, reply, state, nil); err != nil {
+	if _, err := c.answerReview(ctx, p, k, reply, permission, state, nil); err != nil {
 		return Interaction{}, err
 	}
 	return interactionView(k.Interaction), nil
@@ -110,8 +114,9 @@ func (c *conversation) resolveReview(ctx context.Context, k *card, reply abi.Rep
 // answerReview claims the review and the plan in one transaction, with the
 // change of the remembered mode, and gives the answer to the binding. With
 // feedback that the review cannot carry, the turn is cancelled and the feedback
-// submitted in planning mode, as one operation.
-func (c *conversation) answerReview(ctx context.Context, p *plan, k *card, reply abi.Reply, state store.ProposalState, feedback *PlanDecision) (Turn, error) {
+// submitted in planning mode, as one operation. The binding puts permission in
+// force after the review where the decision does not.
+func (c *conversation) answerReview(ctx context.Context, p *plan, k *card, reply abi.Reply, permission abi.Permission, state store.ProposalState, feedback *PlanDecision) (Turn, error) {
 	running := c.running
 	var follow *turn
 	err := c.claim(ctx, k, reply, func() error {
@@ -142,7 +147,7 @@ func (c *conversation) answerReview(ctx context.Context, p *plan, k *card, reply
 	if err != nil {
 		return Turn{}, err
 	}
-	c.step(&abi.Event{Answer: &abi.Answer{Key: k.Key, Reply: reply}}, k.ask.Token)
+	c.step(&abi.Event{Answer: &abi.Answer{Key: k.Key, Reply: reply, Permission: permission}}, k.ask.Token)
 	if follow != nil {
 		if c.running != nil && c.running == running {
 			c.cancelTurn(running, abi.WithdrawSteer, true)

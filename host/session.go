@@ -74,6 +74,8 @@ type session struct {
 	agentTurn  string
 	agentRuns  bool
 	secrets    *secretBox
+	// continued counts the requests that an answer also held for, by its key.
+	continued map[string]int
 }
 
 // queuedEvent is an event for the next step, with the token of the interactive
@@ -477,7 +479,7 @@ func processError(err error) error {
 		if codeTexts[code] == "" {
 			code = CodeLaunchFailed
 		}
-		return &Error{Code: code, Detail: sentence(pe.Message), Err: err}
+		return &Error{Code: code, Detail: sentence(pe.Message), Err: err, complete: true}
 	}
 	return &Error{Code: CodeLaunchFailed, Detail: sentence(err.Error()), Err: err}
 }

@@ -58,8 +58,7 @@ func (c *conversation) planning(mode string) bool {
 }
 
 // answerAutomatically claims a card for a rule and answers it after this step.
-func (c *conversation) answerAutomatically(k *card, decision, rule string) {
-	reply := abi.Reply{Decision: decision}
+func (c *conversation) answerAutomatically(k *card, reply abi.Reply, rule string) {
 	k.State, k.Reply, k.Automatic = store.InteractionClaimed, reply.AppendJSON(nil), rule
 	row := k.Interaction
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateInteraction(ctx, row) })
