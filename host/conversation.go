@@ -63,7 +63,6 @@ type conversation struct {
 	// spareInputs is the input buffer of a committed transaction.
 	spareInputs []byte
 	inflight    *inflight
-	deadline    time.Time
 	flushAt     time.Time
 
 	view atomic.Pointer[Controls]

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // Code is a stable error code.
@@ -198,12 +199,17 @@ type Error struct {
 	// Field names the offending member of the request, if there is one.
 	Field string
 	Err   error
+	// complete: Detail comes from a part that says what to do itself.
+	complete bool
 }
 
 func (e *Error) Error() string {
 	s := string(e.Code) + ": "
 	if e.Detail != "" {
 		s += e.Detail + " "
+	}
+	if e.complete {
+		return strings.TrimSpace(s)
 	}
 	return s + e.Advice()
 }

@@ -19,7 +19,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer os.RemoveAll(dir)
+	defer func() { _ = os.RemoveAll(dir) }()
 	self, err := os.Executable()
 	if err != nil {
 		log.Fatal(err)
@@ -37,7 +37,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	defer h.Close(ctx)
+	defer func() { _ = h.Close(ctx) }()
 
 	mode, permission := "plan", abi.PermissionAuto
 	c, err := h.Create(ctx, host.NewConversation{Harness: "codex", Cwd: dir, Settings: host.SettingsPatch{Mode: &mode, Permission: &permission}})

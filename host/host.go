@@ -140,7 +140,7 @@ func storeError(err error) error {
 	if _, known := codeTexts[code]; !known {
 		code = CodeStoreFailed
 	}
-	return &Error{Code: code, Detail: e.Message, Err: err}
+	return &Error{Code: code, Detail: e.Message, Err: err, complete: true}
 }
 
 // isNotFound reports whether the store has no such row.

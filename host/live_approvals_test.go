@@ -219,7 +219,7 @@ func TestLiveRule15_FormsAndURLsOfAToolServerPassThrough(t *testing.T) {
 			t.Fatalf("card %+v", card.Ask)
 		}
 		l.answer(card.ID, host.Answer{Action: abi.ActionDecline})
-		card = l.untilInput()
+		l.untilInput()
 		l.stop(host.StopOptions{Turn: turn.ID})
 		l.untilTurn(turn.ID, host.TurnInterrupted)
 		next := l.send("Go on")

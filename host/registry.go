@@ -279,7 +279,7 @@ func moduleError(err error) *Error {
 	var coded interface{ ErrorCode() string }
 	if errors.As(err, &coded) {
 		if c := Code(coded.ErrorCode()); codeTexts[c] != "" {
-			return &Error{Code: c, Detail: sentence(err.Error()), Err: err}
+			return &Error{Code: c, Detail: sentence(strings.TrimPrefix(err.Error(), string(c)+": ")), Err: err, complete: true}
 		}
 	}
 	return &Error{Code: CodeModuleInvalid, Detail: sentence(err.Error()), Err: err}

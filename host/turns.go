@@ -124,9 +124,10 @@ func (c *conversation) onTurnStarted(e *abi.TurnStarted) {
 		return
 	}
 	t.NativeTurn = e.NativeTurn
-	if t.State == store.TurnDispatched {
+	switch t.State {
+	case store.TurnDispatched:
 		c.delivered(t, "turn started")
-	} else if t.State == store.TurnRunning {
+	case store.TurnRunning:
 		row := t.Turn
 		c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateTurn(ctx, row) })
 	}
