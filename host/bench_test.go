@@ -95,3 +95,36 @@ func BenchmarkSend(b *testing.B) {
 		r.untilTurnSoon(turn.ID)
 	}
 }
+
+// BenchmarkBurst measures what the memory of the host grows by while a child
+// prints 100,000 deltas as fast as it can.
+func BenchmarkBurst(b *testing.B) {
+	r := newBenchRig(b, burst(100_000, 100))
+	if _, err := r.h.Probe(b.Context(), r.conv); err != nil {
+		b.Fatal(err)
+	}
+	rss := newRSS()
+	for b.Loop() {
+		turn := r.send("Go")
+		r.untilTurnSoon(turn.ID)
+	}
+	b.ReportMetric(rss.growth(), "MiB-growth")
+}
+
+// BenchmarkHugeLine measures the same for one line of 64 MiB, which is skipped and
+// reported; the session goes on.
+func BenchmarkHugeLine(b *testing.B) {
+	r := newBenchRig(b, `{"turns":[{"repeat":true,"steps":[{"huge":{"bytes":67108864,"kind":"delta"}},{"say":"Done."}]}]}`)
+	if _, err := r.h.Probe(b.Context(), r.conv); err != nil {
+		b.Fatal(err)
+	}
+	rss := newRSS()
+	for b.Loop() {
+		turn := r.send("Go")
+		r.untilTurnSoon(turn.ID)
+	}
+	if len(r.warnings(string(host.CodeLineSkipped))) == 0 {
+		b.Fatal("the skipped line was not told")
+	}
+	b.ReportMetric(rss.growth(), "MiB-growth")
+}
