@@ -54,6 +54,8 @@ type conversation struct {
 	// blocked: the last attempt failed, so nothing is started until a person
 	// does something; unlike a hold it also keeps answers back.
 	blocked bool
+	// plannedLast: the newest turn to end was a completed planning turn.
+	plannedLast bool
 	// dirty: what Controls shows has changed.
 	dirty   bool
 	closing bool

@@ -82,6 +82,7 @@ const (
 	CodeLineSkipped         Code = "line_skipped"
 	CodeDeliveryRejected    Code = "delivery_rejected"
 	CodeNotSent             Code = "not_sent"
+	CodeNotInForce          Code = "not_in_force"
 	CodeHoldStopped         Code = "stopped"
 	CodeHoldProviderOutage  Code = "provider_outage"
 	CodeHoldClosed          Code = "closed"
@@ -159,6 +160,7 @@ var codeTexts = map[Code]string{
 	CodeLineSkipped:         "The harness printed a line that is too long or no message; it was skipped.",
 	CodeDeliveryRejected:    "The harness refused the message; nothing ran. The turn says why. Change it or send another one.",
 	CodeNotSent:             "The message was not sent, for the reason the turn gives. Correct it and retry the turn, or resume the queue.",
+	CodeNotInForce:          "Something the running turn asked for is not in force. Stop the turn if that matters, or choose something the harness offers.",
 	CodeHoldStopped:         "The queue waits because you stopped a turn. Resume the queue, or send a message.",
 	CodeHoldProviderOutage:  "The queue waits because the provider failed and the next message would fail too. Resume the queue when the provider is back.",
 	CodeHoldClosed:          "The queue waits because the host was closed while it was not empty. Resume the queue, or send a message.",

@@ -26,7 +26,7 @@ func answered(field string, selected ...int64) abi.FieldAnswer {
 	return abi.FieldAnswer{Field: field, State: abi.StateAnswered, Selected: selected}
 }
 
-func TestA5_TwoQuestionsWithTheSameTextAreAnsweredByTheirOwnIDs(t *testing.T) {
+func TestA5_C4_TwoQuestionsWithTheSameTextAreAnsweredByTheirOwnIDs(t *testing.T) {
 	r := newRig(t, twoQuestions)
 	turn := r.send("Ask")
 	card := r.untilInput()
@@ -42,7 +42,7 @@ func TestA5_TwoQuestionsWithTheSameTextAreAnsweredByTheirOwnIDs(t *testing.T) {
 	}
 }
 
-func TestRule10_OtherTextNeverOverridesAChoiceAndSkippedIsNotEmpty(t *testing.T) {
+func TestRule10_C5_OtherTextNeverOverridesAChoiceAndSkippedIsNotEmpty(t *testing.T) {
 	r := newRig(t, twoQuestions)
 	turn := r.send("Ask")
 	card := r.untilInput()
@@ -170,7 +170,7 @@ const asyncQuestion = `{"turns":[
  {"when":{"turn":1},"steps":[{"ask_async":{"id":"call_1","questions":[{"title":"Which color should I use?","options":["Red","Blue"]}]}},{"say":"Working on while you decide."}]},
  {"repeat":true,"steps":[{"say":"Got: {{text}}"}]}]}`
 
-func TestRule11_AnAsyncQuestionIsAnsweredAfterItsTurnEndedAndTheHostRestarted(t *testing.T) {
+func TestRule11_A2_AnAsyncQuestionIsAnsweredAfterItsTurnEndedAndTheHostRestarted(t *testing.T) {
 	r := newRig(t, asyncQuestion)
 	r.configure(host.SettingsPatch{Mode: ptr("plan")})
 	turn := r.send("Do it")

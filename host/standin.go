@@ -45,16 +45,20 @@ func (c *conversation) standIn(k *card) (decision, rule string) {
 	return k.ask.Decisions[j].ID, string(want)
 }
 
-// planning reports whether the mode, or what the provider says is in force, was
-// confirmed to be planning.
+// plansIn reports whether the live catalog confirms a mode to be planning.
+func (c *conversation) plansIn(mode string) bool {
+	return c.catalog != nil && mode != "" && slices.ContainsFunc(c.catalog.Modes, func(m abi.ModeChoice) bool {
+		return m.ID == mode && m.Meaning == abi.MeaningPlanning
+	})
+}
+
+// planning reports whether the agent plans now: by what the provider says is in
+// force, else by what the turn asked for.
 func (c *conversation) planning(mode string) bool {
-	is := func(id string) bool {
-		return id != "" && slices.ContainsFunc(c.catalog.Modes, func(m abi.ModeChoice) bool { return m.ID == id && m.Meaning == abi.MeaningPlanning })
-	}
 	if c.observed != nil && c.observed.Mode != "" {
-		return is(c.observed.Mode)
+		mode = c.observed.Mode
 	}
-	return is(mode)
+	return c.plansIn(mode)
 }
 
 // answerAutomatically claims a card for a rule and answers it after this step.

@@ -293,6 +293,7 @@ func (c *conversation) apply(e *abi.Effect, seq uint64, index int, allow string)
 	case e.Observed != nil:
 		o := *e.Observed
 		c.observed, c.dirty = &o, true
+		c.checkInForce()
 		c.journalValue(EventObserved, "", o)
 	case e.Delivery != nil:
 		c.onDelivery(e.Delivery)

@@ -187,6 +187,10 @@ func (c *conversation) endTurn(t *turn, state store.TurnState, code, message str
 	}
 	if wasRunning {
 		c.running = nil
+		c.plannedLast = state == store.TurnCompleted && c.plansIn(t.settings.Mode)
+		for _, field := range []string{"mode", "permission", "model", "effort"} {
+			c.tellInForce(field, "", "")
+		}
 		c.expireCards(t.ID)
 		c.compact(t.ID)
 		c.supersedeSteers(t)

@@ -245,7 +245,10 @@ type Controls struct {
 	Session  Session       `json:"session"`
 	Queue    Queue         `json:"queue"`
 	Problems []abi.Problem `json:"problems,omitempty"`
-	Usage    *UsageView    `json:"usage,omitempty"`
+	// ContinueMode is set after a planning turn that proposed no plan: the
+	// execution mode to offer as the way on (rule 18).
+	ContinueMode string     `json:"continue_mode,omitempty"`
+	Usage        *UsageView `json:"usage,omitempty"`
 }
 
 // RunningTurn is the turn that runs, with its frozen settings.

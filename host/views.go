@@ -105,6 +105,7 @@ func (c *conversation) publish() {
 	v := &Controls{
 		Conversation: c.id, Settings: c.settings, Revision: c.row.SettingsRev, CatalogState: CatalogUnread,
 		Catalog: c.catalog, Observed: c.observed, Session: c.sessionView(), Queue: c.queueView(), Problems: slices.Clone(c.problems),
+		ContinueMode: c.continueMode(),
 	}
 	if c.catalog != nil {
 		v.CatalogState = CatalogRead

@@ -1,0 +1,57 @@
+package host
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/store"
+)
+
+// problemNotInForce is the code of a problem that names what the running turn
+// asked for and the provider says is not in force. A setter's success is a claim;
+// only what the provider observes counts (rules 4, 25; P8, P9).
+const problemNotInForce = string(CodeNotInForce)
+
+// checkInForce compares the running turn's frozen settings with what the provider
+// says, and tells every difference. What the provider does not say is unknown and
+// no difference.
+func (c *conversation) checkInForce() {
+	t, o := c.running, c.observed
+	if t == nil || o == nil || t.State == store.TurnQueued {
+		return
+	}
+	want := t.settings
+	if t.ProposalID != "" && t.Origin != string(abi.OriginImplement) {
+		// It continued past its own plan review, so the mode has rightly changed.
+		want.Mode = ""
+	}
+	if c.plansIn(want.Mode) && slices.ContainsFunc(c.catalog.Permissions, func(p abi.PermissionChoice) bool { return p.Dormant }) {
+		want.Permission = ""
+	}
+	c.tellInForce("mode", want.Mode, o.Mode)
+	c.tellInForce("permission", string(want.Permission), string(o.Permission))
+	c.tellInForce("model", want.Model, o.Model)
+	c.tellInForce("effort", want.Effort, o.Effort)
+}
+
+func (c *conversation) tellInForce(field, want, got string) {
+	p := abi.Problem{Code: problemNotInForce, Field: field, Resolved: want == "" || got == "" || want == got}
+	if !p.Resolved {
+		p.Message = fmt.Sprintf("%s The turn asked for %s %q; the harness says %q.", codeTexts[CodeNotInForce], field, want, got)
+	}
+	c.setProblem(p)
+}
+
+// continueMode is the execution mode to offer after a planning turn that proposed
+// nothing (rule 18): prose is never read as approval, and there must be a way on.
+func (c *conversation) continueMode() string {
+	if c.catalog == nil || c.running != nil || len(c.plans) > 0 || !c.plannedLast || !c.plansIn(c.settings.Mode) {
+		return ""
+	}
+	i := slices.IndexFunc(c.catalog.Modes, func(m abi.ModeChoice) bool { return m.Meaning == abi.MeaningExecution })
+	if i < 0 {
+		return ""
+	}
+	return c.catalog.Modes[i].ID
+}
