@@ -247,6 +247,11 @@ func TestACodexHomeIsCleanPrivateAndRemoved(t *testing.T) {
 			path = v
 		}
 	}
+	// Codex runs commands in a login shell; killed in the developer's own profile it
+	// leaves locks behind.
+	if !slices.Contains(home.Env, "HOME="+home.Dir) {
+		t.Errorf("HOME is not the lab's: %v", home.Env)
+	}
 	if !strings.HasPrefix(path, filepath.Dir(h.Path)+string(os.PathListSeparator)) || !slices.Contains(home.Env, "CODEX_HOME="+home.Dir) {
 		t.Errorf("PATH=%s", path)
 	}
