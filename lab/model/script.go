@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 )
 
 // Script is what the endpoint answers, step by step.
@@ -23,6 +24,10 @@ type Step struct {
 	Match  Match    `json:"match,omitempty"`
 	Repeat bool     `json:"repeat,omitempty"`
 	Reply  []Action `json:"reply"`
+	// Capture is a regular expression with one group, matched against the request's body as
+	// it stands; what the group finds replaces {{captured}} in the arguments of calls. It is
+	// for what only the harness knows, such as the file a plan has to be written to.
+	Capture string `json:"capture,omitempty"`
 	// Usage overrides the reported token counts (100 in, 20 out).
 	Usage *Usage `json:"usage,omitempty"`
 }
@@ -148,6 +153,11 @@ func (s *Script) validate() error {
 		if err := step.Match.validate(); err != nil {
 			return fmt.Errorf("model script: %s: %w", name, err)
 		}
+		if step.Capture != "" {
+			if re, err := regexp.Compile(step.Capture); err != nil || re.NumSubexp() != 1 {
+				return fmt.Errorf("model script: %s: capture is no regular expression with one group: %q", name, step.Capture)
+			}
+		}
 		refused, streams := false, false
 		for j, a := range step.Reply {
 			if n := a.kinds(); n != 1 {
@@ -167,6 +177,18 @@ func (s *Script) validate() error {
 		}
 	}
 	return nil
+}
+
+// arguments are those of a call, with what the step captured from the request.
+func (s *Step) arguments(c *ToolCall, body []byte) *ToolCall {
+	if s.Capture == "" {
+		return c
+	}
+	filled := *c
+	if found := regexp.MustCompile(s.Capture).FindSubmatch(body); found != nil { // validate has compiled it
+		filled.Arguments = bytes.ReplaceAll(c.Arguments, []byte("{{captured}}"), found[1])
+	}
+	return &filled
 }
 
 func (a *Action) kinds() int {

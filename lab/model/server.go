@@ -281,7 +281,7 @@ func (s *Server) answer(ctx context.Context, w http.ResponseWriter, r *Request, 
 		case a.Reasoning != nil:
 			open().reasoning(s.id("rs"), *a.Reasoning)
 		case a.Call != nil:
-			open().call(orElse(a.Call.ID, s.id("call")), a.Call)
+			open().call(orElse(a.Call.ID, s.id("call")), step.arguments(a.Call, r.Body))
 		case a.Custom != nil:
 			open().custom(orElse(a.Custom.ID, s.id("call")), a.Custom.Name, a.Custom.Input)
 		case a.Item != nil:
