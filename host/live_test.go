@@ -111,6 +111,18 @@ func (l *live) honest() {
 	}
 }
 
+// untilTurn waits also until the controls, which are published after the commit,
+// know of the turn's end.
+func (l *live) untilTurn(id string, want ...host.TurnState) host.Turn {
+	l.t.Helper()
+	turn := l.rig.untilTurn(id, want...)
+	l.until("the controls to know of the turn's end", func() bool {
+		c := l.controls()
+		return !turn.State.Ended() || (c.Running == nil || c.Running.Turn != id) && !slices.Contains(c.Queue.Turns, id)
+	})
+	return turn
+}
+
 // planning tells the mode a request of the agent ran in: Codex adds the
 // instructions of a mode when it changes and keeps the earlier ones in the thread.
 func planning(r model.Request) bool {
