@@ -114,7 +114,7 @@ func TestLiveClaudePlanQuestionAnswerReviewImplement(t *testing.T) {
 		for _, f := range a.Frames() {
 			earlier = earlier || text(t, f, "update.toolCallId") == "toolu_plan" && text(t, f, "update.rawInput.plan") == "# Plan\n1. Write colour.txt"
 		}
-		if !earlier {
+		if version == "0.101.0" && !earlier { // in 0.49.0 the update can also come after the request
 			t.Error("no earlier update carries the plan")
 		}
 		offered := map[string][]string{"0.49.0": {"bypassPermissions", "auto", "acceptEdits", "default", "plan"},
