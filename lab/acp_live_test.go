@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aoagents/ao-host/lab"
 	"github.com/aoagents/ao-host/lab/model"
@@ -79,6 +80,19 @@ func (a *acp) update(kind string, and ...func(*lab.Frame) bool) lab.Frame {
 	a.t.Helper()
 	return a.Await("session/update", append([]func(*lab.Frame) bool{
 		func(f *lab.Frame) bool { return text(a.t, *f, "update.sessionUpdate") == kind }}, and...)...)
+}
+
+// eventually waits for an update that may have come before or may still come.
+func (a *acp) eventually(what string, is func(*lab.Frame) bool) {
+	a.t.Helper()
+	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+		for _, f := range a.Frames() {
+			if f.Method == "session/update" && is(&f) {
+				return
+			}
+		}
+	}
+	a.t.Errorf("there is never %s", what)
 }
 
 // acpRefusal is a request and how it is answered; lab/scripted is held against the same file.
