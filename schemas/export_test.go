@@ -49,6 +49,7 @@ func PlainValidator(t testing.TB, b Bundle) *Validator {
 // Exports for tests.
 var (
 	CompareVersions = compareVersions
+	Digest          = digest
 	NormaliseSchema = func(v any) any { return normaliseSchema(v, func(ref string) string { return ref }) }
 	DecodeValue     = func(keep int, payload []byte) (any, error) {
 		return (&vocabulary{known: map[string]any{}, keep: keep}).decode(payload)

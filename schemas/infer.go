@@ -18,9 +18,10 @@ type sampled struct {
 	items   *sampled
 	// words are the strings seen, kept where they tell forms apart.
 	words map[string]bool
-	// forms are the objects by the value of the member on, which tells them apart.
-	forms map[string]*sampled
-	on    string
+	// forms are the objects that a member tells apart: by its name, then its value.
+	// plain: objects without such a member were seen too.
+	forms map[string]map[string]*sampled
+	plain bool
 }
 
 // inference says which members mean more than their type.
@@ -62,42 +63,36 @@ func (s *sampled) add(v any, inf inference) {
 }
 
 func (s *sampled) addObject(o map[string]any, inf inference) {
-	for _, name := range inf.forms {
-		form, ok := o[name].(string)
-		if !ok || s.on != "" && s.on != name {
-			continue
+	for _, on := range inf.forms {
+		if word, ok := o[on].(string); ok {
+			s.form(on, word).addMembers(o, inf)
+			return
 		}
-		if s.forms == nil {
-			s.forms, s.on = map[string]*sampled{}, name
-		}
-		if s.forms[form] == nil {
-			s.forms[form] = &sampled{}
-		}
-		s.forms[form].addMembers(o, inf)
-		return
 	}
+	s.plain = true
 	s.addMembers(o, inf)
+}
+
+// form returns what was seen of one form.
+func (s *sampled) form(on, word string) *sampled {
+	if s.forms == nil {
+		s.forms = map[string]map[string]*sampled{}
+	}
+	if s.forms[on] == nil {
+		s.forms[on] = map[string]*sampled{}
+	}
+	if s.forms[on][word] == nil {
+		s.forms[on][word] = &sampled{}
+	}
+	return s.forms[on][word]
 }
 
 func (s *sampled) addMembers(o map[string]any, inf inference) {
 	s.types |= maskObject
-	isMap := s.values != nil
 	for name := range o {
-		isMap = isMap || !memberName.MatchString(name)
-	}
-	if isMap {
-		if s.values == nil {
+		if !memberName.MatchString(name) && s.values == nil {
 			s.values = &sampled{}
 		}
-		// What was taken for a member of earlier samples is a key too.
-		for _, name := range sortedKeys(s.members) {
-			s.values.merge(s.members[name])
-		}
-		s.members = nil
-		for _, name := range sortedKeys(o) {
-			s.values.add(o[name], inf)
-		}
-		return
 	}
 	for _, name := range sortedKeys(o) {
 		if s.members == nil {
@@ -106,12 +101,17 @@ func (s *sampled) addMembers(o map[string]any, inf inference) {
 		if s.members[name] == nil {
 			s.members[name] = &sampled{}
 		}
-		if name == metaMember {
-			s.members[name].types |= maskOf(o[name])
-			continue
-		}
-		s.members[name].add(o[name], inf)
+		s.members[name].addMember(name, o[name], inf)
 	}
+	s.settle()
+}
+
+func (s *sampled) addMember(name string, v any, inf inference) {
+	if name == metaMember {
+		s.types |= maskOf(v)
+		return
+	}
+	s.add(v, inf)
 }
 
 // merge takes everything o saw into account.
@@ -120,33 +120,50 @@ func (s *sampled) merge(o *sampled) {
 		return
 	}
 	s.types |= o.types
-	if s.on == "" {
-		s.on = o.on
+	s.plain = s.plain || o.plain
+	for name, m := range o.members {
+		if s.members == nil {
+			s.members = map[string]*sampled{}
+		}
+		s.members[name] = merged(s.members[name], m)
 	}
-	for _, m := range []struct{ to, from *map[string]*sampled }{{&s.members, &o.members}, {&s.forms, &o.forms}} {
-		for _, name := range sortedKeys(*m.from) {
-			if *m.to == nil {
-				*m.to = map[string]*sampled{}
-			}
-			if (*m.to)[name] == nil {
-				(*m.to)[name] = &sampled{}
-			}
-			(*m.to)[name].merge((*m.from)[name])
+	for on, forms := range o.forms {
+		for word, f := range forms {
+			s.form(on, word).merge(f)
 		}
 	}
-	for _, m := range []struct{ to, from **sampled }{{&s.values, &o.values}, {&s.items, &o.items}} {
-		if *m.from != nil {
-			if *m.to == nil {
-				*m.to = &sampled{}
-			}
-			(*m.to).merge(*m.from)
-		}
-	}
+	s.values, s.items = merged(s.values, o.values), merged(s.items, o.items)
 	for w := range o.words {
 		if s.words == nil {
 			s.words = map[string]bool{}
 		}
 		s.words[w] = true
+	}
+	s.settle()
+}
+
+func merged(s, o *sampled) *sampled {
+	if o == nil {
+		return s
+	}
+	if s == nil {
+		s = &sampled{}
+	}
+	s.merge(o)
+	return s
+}
+
+// settle turns members into keys where the object is a map: what was taken for a
+// member of earlier samples is a key too.
+func (s *sampled) settle() {
+	if s.values == nil {
+		return
+	}
+	for _, name := range sortedKeys(s.members) {
+		if name != metaMember {
+			s.values.merge(s.members[name])
+			delete(s.members, name)
+		}
 	}
 }
 
@@ -164,6 +181,11 @@ func (s *sampled) schema(name string, inf inference) map[string]any {
 	case len(s.forms) > 0:
 		return s.union(inf)
 	}
+	return s.own(inf)
+}
+
+// own is the schema of everything but the forms.
+func (s *sampled) own(inf inference) map[string]any {
 	out := map[string]any{"type": s.typeNames()}
 	if s.types&maskArray != 0 && s.items != nil {
 		out["items"] = s.items.schema("", inf)
@@ -184,23 +206,39 @@ func (s *sampled) schema(name string, inf inference) map[string]any {
 // union is the schema of an object that comes in forms. A form that was not seen
 // is accepted whatever it holds.
 func (s *sampled) union(inf inference) map[string]any {
-	on := s.on
-	var branches []any
-	for _, word := range sortedKeys(s.forms) {
-		b := s.forms[word].schema("", inf)
-		props, _ := b["properties"].(map[string]any)
-		props[on] = map[string]any{"const": word}
-		b["type"], b["required"] = "object", []any{on}
-		branches = append(branches, b)
+	var branches, told []any
+	for _, on := range sortedKeys(s.forms) {
+		words := sortedKeys(s.forms[on])
+		for _, word := range words {
+			b := s.forms[on][word].own(inf)
+			props, _ := b["properties"].(map[string]any)
+			if props == nil {
+				props = map[string]any{}
+				b["properties"] = props
+			}
+			props[on] = map[string]any{"const": word}
+			b["type"], b["required"] = "object", []any{on}
+			branches = append(branches, b)
+		}
+		unseen := tagged(on, map[string]any{"type": "string"})
+		unseen["not"] = tagged(on, map[string]any{"enum": anyStrings(words)})
+		branches = append(branches, unseen)
+		told = append(told, tagged(on, map[string]any{"type": "string"}))
 	}
-	known := map[string]any{"type": "object", "properties": map[string]any{on: map[string]any{"enum": anyStrings(sortedKeys(s.forms))}}, "required": []any{on}}
-	branches = append(branches, map[string]any{
-		"type": "object", "properties": map[string]any{on: map[string]any{"type": "string"}}, "required": []any{on}, "not": known,
-	})
-	if rest := s.types &^ maskObject; rest != 0 {
-		branches = append(branches, map[string]any{"type": (&sampled{types: rest}).typeNames()})
+	// Everything else that was seen at this place.
+	if rest := (&sampled{types: s.types, members: s.members, values: s.values, items: s.items}); s.plain {
+		b := rest.own(inf)
+		b["not"] = map[string]any{"anyOf": told}
+		branches = append(branches, b)
+	} else if rest.types &^= maskObject; rest.types != 0 {
+		branches = append(branches, rest.own(inf))
 	}
 	return map[string]any{"anyOf": branches}
+}
+
+// tagged is the schema of an object with a member of a schema.
+func tagged(on string, member any) map[string]any {
+	return map[string]any{"type": "object", "properties": map[string]any{on: member}, "required": []any{on}}
 }
 
 // typeNames lists the types seen, null always among them.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -26,6 +27,8 @@ func fakeGenerator(mode string, args []string) int {
 	case mode == "fail":
 		fmt.Fprintln(os.Stderr, "the generator is out of order")
 		return 3
+	case strings.HasPrefix(mode, "npm"):
+		return fakeNpm(mode, args)
 	case slices.Equal(args, []string{"--version"}):
 		if mode == "foreign" {
 			fmt.Println("some other program")

@@ -1,9 +1,6 @@
 package schemas_test
 
 import (
-	"bufio"
-	"bytes"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -30,63 +27,13 @@ var codexRecordings = map[string]string{"codex": "0.171.0", "codex-0.153": "0.15
 // with the request they answer by direction and raw id.
 func readRecordings(t testing.TB, folder string) []payload {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("..", "testdata", "recordings", folder, "*.ndjson"))
-	if err != nil || len(files) == 0 {
+	list, err := schemas.ReadRecordings(os.DirFS(filepath.Join("..", "testdata", "recordings", folder)))
+	if err != nil || len(list) == 0 {
 		t.Fatalf("no recordings in %s: %v", folder, err)
 	}
-	var out []payload
-	for _, name := range files {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		asked := map[schemas.Direction]map[string]string{schemas.ToProvider: {}, schemas.FromProvider: {}}
-		sc := bufio.NewScanner(bytes.NewReader(text))
-		sc.Buffer(nil, 1<<20)
-		for line := 1; sc.Scan(); line++ {
-			var rec struct {
-				Dir   string
-				Frame struct {
-					ID                    json.RawMessage
-					Method                string
-					Params, Result, Error json.RawMessage
-				}
-			}
-			if err := json.Unmarshal(sc.Bytes(), &rec); err != nil {
-				t.Fatalf("%s:%d: %v", name, line, err)
-			}
-			p := payload{file: filepath.Base(name), line: line, method: rec.Frame.Method, body: rec.Frame.Params}
-			var peer schemas.Direction
-			switch rec.Dir {
-			case "in":
-				p.dir, peer = schemas.ToProvider, schemas.FromProvider
-			case "out":
-				p.dir, peer = schemas.FromProvider, schemas.ToProvider
-			default:
-				continue
-			}
-			id := string(rec.Frame.ID)
-			switch {
-			case p.method != "" && id != "":
-				p.kind = schemas.Request
-				asked[p.dir][id] = p.method
-			case p.method != "":
-				p.kind = schemas.Notification
-			case rec.Frame.Result != nil:
-				p.kind, p.body, p.method = schemas.Result, rec.Frame.Result, asked[peer][id]
-			case rec.Frame.Error != nil:
-				p.kind, p.body, p.method = schemas.ErrorObject, rec.Frame.Error, asked[peer][id]
-			default:
-				t.Fatalf("%s:%d: not a frame", name, line)
-			}
-			if p.method == "" {
-				t.Fatalf("%s:%d: an answer to no request", name, line)
-			}
-			out = append(out, p)
-		}
-		if err := sc.Err(); err != nil {
-			t.Fatal(err)
-		}
+	out := make([]payload, 0, len(list))
+	for _, r := range list {
+		out = append(out, payload{file: r.File, line: r.Line, dir: r.Direction, kind: r.Kind, method: r.Method, body: r.Body})
 	}
 	return out
 }
@@ -132,15 +79,6 @@ var brokenByCodex = map[string]string{}
 
 func TestEveryCodexRecordingValidates(t *testing.T) {
 	set := openCodex(t)
-	folders, err := filepath.Glob(filepath.Join("..", "testdata", "recordings", "codex*"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, f := range folders {
-		if codexRecordings[filepath.Base(f)] == "" {
-			t.Errorf("nobody says which version %s is of", f)
-		}
-	}
 	for folder, version := range codexRecordings {
 		v := set.For(version)
 		if got := v.Provenance().Version; got != version {
