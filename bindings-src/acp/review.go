@@ -1,0 +1,155 @@
+package acp
+
+import (
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/abi/guest"
+	"github.com/aoagents/ao-host/abi/jsonwire"
+)
+
+// codePermissionDiffers is the host's problem that a review could not carry the
+// remembered permission; it is taken back once that is in force.
+const codePermissionDiffers = "permission_differs"
+
+// askReview opens the review of a plan that is a permission request.
+func (r *Reducer) askReview(q *Request, t *ToolCall, decisions []abi.Decision, m *abi.Message, out *guest.Effects) {
+	q.kind, q.decisions = askReview, decisions
+	r.openReview(q, &abi.Interaction{Title: t.Title, Decisions: decisions}, planOf(t), false, m, out)
+}
+
+// planOf is the plan in a tool call.
+func planOf(t *ToolCall) string {
+	plan := Text(t.Input, FieldPlan)
+	if plan == "" {
+		plan, _ = contentText(t.Content)
+	}
+	return plan
+}
+
+// replan tells the plan of an open review anew: the update that carries it can come
+// after the request (seen).
+func (r *Reducer) replan(t *tool, out *guest.Effects) {
+	for i := range r.requests {
+		q := &r.requests[i]
+		if q.kind != askReview || q.Tool != t.id {
+			continue
+		}
+		if plan := planOf(t.call()); plan != "" && plan != q.Note {
+			q.Note = plan
+			r.propose(q, plan, false, out)
+		}
+	}
+}
+
+// AskReview opens the review of a plan that is a request of a dialect's own.
+func (r *Reducer) AskReview(q *Request, x *abi.Interaction, plan string, feedback bool, m *abi.Message, out *guest.Effects) {
+	q.kind, q.decisions = askDialect, x.Decisions
+	r.openReview(q, x, plan, feedback, m, out)
+}
+
+// openReview opens a review together with its proposal. The key names session and tool
+// call, and the request too: a review that is raised again after a restore is a new
+// one, and a model's call ids repeat.
+func (r *Reducer) openReview(q *Request, x *abi.Interaction, plan string, feedback bool, m *abi.Message, out *guest.Effects) {
+	if q.Session == "" {
+		q.Session = r.session
+	}
+	q.Key = q.Session + "/" + q.Tool + "/" + m.Token
+	x.Type = abi.InteractionReview
+	if r.cur == nil && r.restored == abi.RestoredResumed && !r.settled {
+		x.Scope = abi.ScopeRestored
+	}
+	r.flush(out)
+	if plan == "" && r.cur != nil {
+		plan = r.cur.said
+	}
+	if plan == "" {
+		plan = "(" + r.d.Title + " asks to leave planning and gave no text of its plan.)"
+	}
+	x.Text = plan
+	if q.kind == askReview {
+		q.Note = plan
+	}
+	r.ask(q, x, m, out)
+	r.propose(q, plan, feedback, out)
+}
+
+func (r *Reducer) propose(q *Request, plan string, feedback bool, out *guest.Effects) {
+	turn, native := "", ""
+	if r.cur != nil {
+		turn, native = r.cur.id, r.cur.native
+	}
+	out.Proposal(&abi.Proposal{
+		Key: q.Key, Turn: turn, NativeSession: q.Session, NativeTurn: native, NativeItem: q.Tool,
+		Text: plan, Route: abi.RouteNative,
+		ExecutionMode: r.d.Modes.Execution.ID, PlanningMode: r.d.Modes.Planning, FeedbackInReview: feedback,
+	})
+}
+
+// review answers a review that is a permission request with its own decision.
+func (r *Reducer) review(q *Request, a *abi.Answer) []byte {
+	d := q.decision(a.Reply.Decision)
+	if d == nil {
+		return []byte(permissionCancelled)
+	}
+	r.reviewed(q, a)
+	return selected(d.ID)
+}
+
+// reviewForm answers a review that is a form: the id of the decision is the value.
+func (r *Reducer) reviewForm(q *Request, a *abi.Answer) []byte {
+	d := q.decision(a.Reply.Decision)
+	if d == nil {
+		return elicitationResult(abi.ActionCancel, nil)
+	}
+	r.reviewed(q, a)
+	b := jsonwire.AppendString(jsonwire.AppendKey([]byte{'{'}, q.property), d.ID)
+	return elicitationResult(abi.ActionAccept, append(b, '}'))
+}
+
+// reviewed notes what follows from a decision on a plan. After an approval the
+// remembered permission is put in force where the decision did not (rules 17, 18); the
+// agent first tells that it left planning, then the setter goes out.
+func (r *Reducer) reviewed(q *Request, a *abi.Answer) {
+	d := q.decision(a.Reply.Decision)
+	if d == nil || r.cur == nil {
+		return
+	}
+	if d.Kind != abi.AllowOnce && d.Kind != abi.AllowAlways {
+		r.cur.rejected = true
+		return
+	}
+	r.cur.planning = false
+	wished := a.Permission
+	if wished == "" {
+		wished = d.Permission
+	}
+	if wished == "" {
+		return
+	}
+	r.cur.permission = wished
+	if p := r.permission(wished); p != nil && r.modeOption() != nil && r.canPermit(p) {
+		r.mend = p.Mode
+	}
+}
+
+// mendAfterReview sends the setter that a review left to do, once the agent has told
+// that it is no longer planning.
+func (r *Reducer) mendAfterReview(out *guest.Effects) {
+	if r.mend == "" || r.call != nil {
+		return
+	}
+	o, now := r.modeOption(), r.nativeMode()
+	if o == nil || now == r.d.Modes.Planning {
+		return
+	}
+	target := r.mend
+	r.mend = ""
+	if now != target && o.offers(target) {
+		r.set(&setter{kind: setOption, field: wishMode, id: o.id, value: target}, out)
+	}
+}
+
+// mended takes the report of a difference back.
+func (r *Reducer) mended(out *guest.Effects) {
+	out.Problem(&abi.Problem{Code: codePermissionDiffers, Field: wishPermission, Resolved: true})
+}

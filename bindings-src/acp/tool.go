@@ -1,0 +1,326 @@
+package acp
+
+import (
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/abi/guest"
+	"github.com/aoagents/ao-host/abi/jsonwire"
+)
+
+// ToolCall is a tool call as it is known so far, merged from all that was told of it.
+// The raw members are JSON.
+type ToolCall struct {
+	ID, Name, Title, Kind, Status string
+	Input, Output                 []byte
+	Content, Locations            []byte
+}
+
+// tool is the saved form of a tool call.
+type tool struct {
+	id, name, title, kind, status     string
+	input, output, content, locations string
+	turn, child                       string
+	// declined: a person refused it.
+	declined bool
+}
+
+func (t *tool) walk(w *walker) {
+	w.str("id", &t.id)
+	w.str("name", &t.name)
+	w.str("title", &t.title)
+	w.str("kind", &t.kind)
+	w.str("status", &t.status)
+	w.str("input", &t.input)
+	w.str("output", &t.output)
+	w.str("content", &t.content)
+	w.str("locations", &t.locations)
+	w.str("turn", &t.turn)
+	w.str("child", &t.child)
+	w.bool("declined", &t.declined)
+}
+
+func (t *tool) call() *ToolCall {
+	return &ToolCall{ID: t.id, Name: t.name, Title: t.title, Kind: t.kind, Status: t.status,
+		Input: []byte(t.input), Output: []byte(t.output), Content: []byte(t.content), Locations: []byte(t.locations)}
+}
+
+// find looks a tool call up. Sessions keep their own ids; a model's call ids repeat.
+func (r *Reducer) find(id, child string) *tool {
+	if id == "" {
+		return nil
+	}
+	for i := len(r.tools) - 1; i >= 0; i-- {
+		if t := &r.tools[i]; t.id == id && (child == "" || t.child == child) {
+			return t
+		}
+	}
+	return nil
+}
+
+// toolCall handles tool_call and tool_call_update: what is told replaces what was,
+// what is left out stays.
+func (r *Reducer) toolCall(u *update, out *guest.Effects) {
+	if u.tool == "" {
+		return
+	}
+	child := ""
+	if u.session != r.session {
+		child = u.session
+	}
+	t := r.find(u.tool, child)
+	if t != nil && u.kind == EnumSessionUpdateToolCall && finished(t.status) && (r.cur == nil || t.turn != r.cur.id) {
+		// The same id in a later turn is another call.
+		t = nil
+	}
+	var known *place
+	if t != nil {
+		known = &place{id: t.id, turn: t.turn, child: t.child}
+	}
+	at := r.scopeOf(u, known, out)
+	if u.kind == EnumSessionUpdateToolCall {
+		r.flush(out)
+	}
+	if t == nil {
+		r.tools = keepLast(append(r.tools, tool{id: u.tool, turn: at.turn, child: at.child}), maxTools)
+		t = &r.tools[len(r.tools)-1]
+	}
+	if !r.merge(t, u) {
+		return
+	}
+	x := t.item()
+	out.Item(&x)
+	r.replan(t, out)
+	t.trim()
+}
+
+func finished(status string) bool {
+	return status == EnumToolCallStatusCompleted || status == EnumToolCallStatusFailed
+}
+
+// merge takes over what an update tells and reports whether anything is new.
+func (r *Reducer) merge(t *tool, u *update) bool {
+	before := *t
+	if r.d.Tool != nil && u.meta != nil {
+		name, parent := r.d.Tool(u.meta)
+		if name != "" {
+			t.name = name
+		}
+		if parent != "" && t.child == "" {
+			t.child = parent
+		}
+	}
+	if u.name != "" {
+		t.name = u.name
+	}
+	if u.hasTitle {
+		t.title = u.title
+	}
+	if u.tkind != "" {
+		t.kind = u.tkind
+	}
+	if u.status != "" {
+		t.status = u.status
+	}
+	set := func(to *string, raw []byte) {
+		if present(raw) {
+			*to = string(raw)
+		}
+	}
+	if string(u.rawInput) != "{}" || t.input == "" {
+		// A request repeats the call with an empty input where an update told it (seen
+		// on the adapter 0.101.0).
+		set(&t.input, u.rawInput)
+	}
+	set(&t.output, u.rawOutput)
+	if string(u.content) != "[]" || t.content == "" {
+		set(&t.content, u.content)
+	}
+	if string(u.locations) != "[]" || t.locations == "" {
+		set(&t.locations, u.locations)
+	}
+	return *t != before
+}
+
+// trim drops what is too large to be kept for later updates.
+func (t *tool) trim() {
+	for _, s := range []*string{&t.input, &t.output, &t.content, &t.locations} {
+		if len(*s) > maxToolBytes {
+			*s = ""
+		}
+	}
+	if finished(t.status) {
+		// Nothing refers to what a finished call did.
+		t.output, t.content = "", ""
+	}
+}
+
+// closeTools drops the details of the calls of a turn that is over; late updates only
+// need to find their place.
+func (r *Reducer) closeTools(turn string) {
+	for i := range r.tools {
+		if t := &r.tools[i]; t.turn == turn {
+			t.input, t.output, t.content, t.locations = "", "", "", ""
+		}
+	}
+}
+
+// item shows a tool call.
+func (t *tool) item() abi.Item {
+	x := abi.Item{Turn: t.turn, ID: t.id, Child: t.child, Type: abi.ItemTool, Title: t.title, Native: t.name, Status: abi.ItemRunning}
+	if x.Native == "" {
+		x.Native = t.kind
+	}
+	if t.child != "" {
+		x.ID = t.child + "/" + t.id
+	}
+	switch t.status {
+	case EnumToolCallStatusCompleted:
+		x.Status = abi.ItemCompleted
+	case EnumToolCallStatusFailed:
+		x.Status = abi.ItemFailed
+		if t.declined {
+			x.Status = abi.ItemDeclined
+		}
+	}
+	switch t.kind {
+	case EnumToolKindExecute:
+		x.Type = abi.ItemCommand
+		if c := command([]byte(t.input)); c != "" {
+			x.Title = c
+		}
+	case EnumToolKindEdit, EnumToolKindDelete, EnumToolKindMove:
+		x.Type = abi.ItemEdit
+	case EnumToolKindSearch:
+		x.Type = abi.ItemSearch
+	}
+	if x.Title == "" {
+		x.Title = t.name
+	}
+	words, rich := contentText([]byte(t.content))
+	x.Text = words
+	content := []byte(nil)
+	if rich {
+		content = []byte(t.content)
+	}
+	x.Data = members(member{FieldRawInput, []byte(t.input)}, member{FieldRawOutput, []byte(t.output)}, member{FieldContent, content}, member{FieldLocations, []byte(t.locations)})
+	return x
+}
+
+// command is the command line of a tool's input: a string, or a list of words.
+func command(input []byte) string {
+	var d jsonwire.Decoder
+	s := ""
+	d.Reset(input)
+	EachKey(&d, func(k []byte, d *jsonwire.Decoder) {
+		if string(k) != FieldCommand {
+			d.Skip()
+			return
+		}
+		if d.Kind() != jsonwire.Array {
+			s = d.String()
+			return
+		}
+		var b []byte
+		for ok := d.BeginArray(); ok && d.NextElem(); {
+			if len(b) > 0 {
+				b = append(b, ' ')
+			}
+			b = appendWord(b, d.String())
+		}
+		s = string(b)
+	})
+	return s
+}
+
+// appendWord quotes what a shell would split or expand, so that nothing of a command
+// is hidden (C8).
+func appendWord(b []byte, word string) []byte {
+	plain := word != ""
+	for i := 0; i < len(word) && plain; i++ {
+		c := word[i]
+		plain = c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' ||
+			c == '-' || c == '_' || c == '.' || c == '/' || c == ':' || c == '=' || c == '@' || c == '+' || c == ',' || c >= 0x80
+	}
+	if plain {
+		return append(b, word...)
+	}
+	b = append(b, '\'')
+	for i := 0; i < len(word); i++ {
+		if word[i] == '\'' {
+			b = append(b, `'\''`...)
+		} else {
+			b = append(b, word[i])
+		}
+	}
+	return append(b, '\'')
+}
+
+// contentText joins the texts of a tool call's content; rich reports whether there is
+// more than text: a diff, a terminal, an image.
+func contentText(raw []byte) (words string, rich bool) {
+	var b []byte
+	var d jsonwire.Decoder
+	d.Reset(raw)
+	for ok := d.BeginArray(); ok && d.NextElem(); {
+		kind, text := "", ""
+		inner := ""
+		EachKey(&d, func(k []byte, d *jsonwire.Decoder) {
+			switch string(k) {
+			case FieldType:
+				kind = d.String()
+			case FieldText:
+				text = d.String()
+			case FieldContent:
+				EachKey(d, func(k []byte, d *jsonwire.Decoder) {
+					switch string(k) {
+					case FieldType:
+						inner = d.String()
+					case FieldText:
+						text = d.String()
+					default:
+						d.Skip()
+					}
+				})
+			default:
+				d.Skip()
+			}
+		})
+		// Unwrapped text blocks are taken like wrapped ones.
+		if kind == EnumToolCallContentTypeContent && inner != EnumContentBlockTypeText ||
+			kind != EnumToolCallContentTypeContent && kind != EnumContentBlockTypeText {
+			rich = true
+		}
+		if text == "" {
+			continue
+		}
+		if len(b) > 0 {
+			b = append(b, '\n')
+		}
+		b = append(b, text...)
+	}
+	return string(b), rich
+}
+
+// member is one pair of an object; value is raw JSON.
+type member struct {
+	name  string
+	value []byte
+}
+
+// members builds an object of the members that are present and not null; nil when
+// there are none.
+func members(pairs ...member) abi.Raw {
+	var b []byte
+	for _, m := range pairs {
+		if !present(m.value) {
+			continue
+		}
+		if b == nil {
+			b = append(b, '{')
+		}
+		b = append(jsonwire.AppendKey(b, m.name), m.value...)
+	}
+	if b == nil {
+		return nil
+	}
+	return append(b, '}')
+}
