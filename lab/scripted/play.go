@@ -2,12 +2,8 @@ package scripted
 
 import (
 	"bytes"
-	"context"
-	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"os/signal"
-	"syscall"
 	"time"
 )
 
@@ -96,8 +92,6 @@ func (r *run) play(st *Step) error {
 		return err
 	case st.Item != nil:
 		r.anyItem(st.Item)
-	case st.DelayMS > 0:
-		sleep(r.ctx, time.Duration(st.DelayMS)*time.Millisecond)
 	case st.WaitInterrupt:
 		<-r.ctx.Done()
 	case st.WaitSteer:
@@ -110,7 +104,7 @@ func (r *run) play(st *Step) error {
 		return r.fail(st.Fail)
 	case st.If != nil:
 		s.mu.Lock()
-		agrees := st.If.agrees(r.th, r.th.vars["text"], r.th.started)
+		agrees := st.If.agrees(r.th.state(r.th.vars["text"], r.th.started))
 		s.mu.Unlock()
 		if agrees {
 			return r.steps(st.Then)
@@ -124,37 +118,15 @@ func (r *run) play(st *Step) error {
 
 // misbehave does what a harness should not.
 func (r *run) misbehave(st *Step) error {
-	s := r.s
 	switch {
-	case st.Raw != nil:
-		s.out.line([]byte(*st.Raw))
-	case st.RawBase64 != "":
-		raw, err := base64.StdEncoding.DecodeString(st.RawBase64)
-		if err != nil { // Parse has decoded it once
-			return err
-		}
-		s.out.line(raw)
 	case st.Huge != nil:
 		return r.huge(st.Huge)
 	case st.Burst != nil:
 		r.burst(st.Burst)
-	case st.Stderr != nil:
-		s.logf("%s", r.expand(*st.Stderr))
-	case st.Exit != nil:
-		s.exit(*st.Exit)
-		return context.Canceled
-	case st.CloseStdout:
-		s.out.close()
-	case st.IgnoreSIGTERM:
-		signal.Ignore(syscall.SIGTERM)
-	case st.IgnoreEOF:
-		s.mu.Lock()
-		s.ignoreEOF = true
-		s.mu.Unlock()
-	case st.Hang:
-		<-s.ctx.Done() // not the turn's: an interrupt does not help
+		return r.ctx.Err()
 	}
-	return r.ctx.Err()
+	_, err := r.s.misbehave(r.ctx, st, r.expand)
+	return err
 }
 
 // params are a script's own params, completed with the thread and turn when they are an object without them.

@@ -1,16 +1,12 @@
 package scripted
 
 import (
-	"bufio"
-	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -31,41 +27,24 @@ type Config struct {
 
 // Server is one process of the scripted harness.
 type Server struct {
+	process
 	script  Script
 	version string
 	old     bool // behaves like 0.153.4
 	home    string
 	now     func() time.Time
 	newID   func() string
-	stdin   io.Reader
-	out     *wire
-	errMu   sync.Mutex
-	err     io.Writer
 
-	ctx    context.Context
-	cancel context.CancelFunc
-	turns  sync.WaitGroup
-
-	quit     chan struct{} // closed by exit
-	quitOnce sync.Once
-	code     int
-
-	mu        sync.Mutex
-	client    string // name the client gave itself
-	ready     bool   // initialize was answered
-	threads   map[string]*thread
-	pending   map[string]chan inbound // our requests, by id
-	nextID    int
-	overrides map[string]int // how often an override was used, by method and position
-	ignoreEOF bool
+	// Under process.mu:
+	client  string // name the client gave itself
+	ready   bool   // initialize was answered
+	threads map[string]*thread
 }
 
 // New makes a server that Run runs.
 func New(c Config) *Server {
 	s := &Server{
-		script: c.Script, version: c.Script.Version, home: c.Home, now: c.Now, newID: c.NewID,
-		stdin: c.Stdin, err: c.Stderr, quit: make(chan struct{}),
-		threads: map[string]*thread{}, pending: map[string]chan inbound{}, overrides: map[string]int{},
+		script: c.Script, version: c.Script.Version, home: c.Home, now: c.Now, newID: c.NewID, threads: map[string]*thread{},
 	}
 	if s.version == "" {
 		s.version = Version171
@@ -83,156 +62,24 @@ func New(c Config) *Server {
 			return id.String()
 		}
 	}
-	s.out = &wire{w: c.Stdout, now: s.now}
-	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.init(c.Stdin, &wire{w: c.Stdout, now: s.now}, c.Stderr, c.Script.Methods)
+	s.requested = s.dispatch
+	s.notified = func(string, json.RawMessage) {} // the only one is initialized, and nothing waits for it
 	return s
 }
 
 // Run serves until the input ends or the script ends the process, and returns the exit code.
 func (s *Server) Run() int {
-	defer s.cancel()
-	begin := &run{s: s, ctx: s.ctx, th: &thread{vars: map[string]string{}}, bare: true}
-	_ = begin.steps(s.script.Start) // such steps end in nothing but the end of the process
-	read := make(chan struct{})
-	go func() {
-		defer close(read)
-		s.read()
-	}()
-	select {
-	case <-s.quit:
-		return s.leave(read)
-	case <-read:
-	}
-	s.mu.Lock()
-	stay := s.ignoreEOF
-	s.mu.Unlock()
-	if stay {
-		<-s.quit
-	}
-	if !s.alive() {
-		return s.leave(read)
-	}
-	s.cancel()
-	s.turns.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, t := range s.threads {
-		t.file.close()
-	}
-	return 0
-}
-
-// leave returns the code of exit. As a program it goes at once, with the reader and
-// perhaps a writer still waiting on their pipes; inside a test nothing may stay behind.
-func (s *Server) leave(read chan struct{}) int {
-	if _, program := s.stdin.(*os.File); program {
-		return s.code
-	}
-	if c, ok := s.stdin.(io.Closer); ok {
-		_ = c.Close() // lets the reader go
-		<-read
-	}
-	s.turns.Wait()
-	return s.code
-}
-
-// exit ends the process at once, like a crash with that code: nothing more is written.
-func (s *Server) exit(code int) {
-	s.quitOnce.Do(func() {
-		s.code = code
-		s.out.shut.Store(true)
-		close(s.quit)
-		s.cancel()
-	})
-}
-
-func (s *Server) alive() bool {
-	select {
-	case <-s.quit:
-		return false
-	default:
-		return true
-	}
-}
-
-func (s *Server) logf(format string, args ...any) {
-	s.errMu.Lock()
-	defer s.errMu.Unlock()
-	_, _ = fmt.Fprintf(s.err, format+"\n", args...) // nobody to tell
-}
-
-// read takes the client's lines, in order.
-func (s *Server) read() {
-	r := bufio.NewReaderSize(s.stdin, 1<<16)
-	for s.alive() {
-		line, err := r.ReadBytes('\n')
-		if line = bytes.TrimSpace(line); len(line) > 0 && s.alive() {
-			s.take(line)
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-func (s *Server) take(line []byte) {
-	m, err := decodeLine(line)
-	switch {
-	case err != nil:
-		s.logf("ERROR Failed to deserialize JSONRPCMessage: %v", err)
-	case m.Method == nil:
+	return s.run(func() {
+		begin := &run{s: s, ctx: s.ctx, th: &thread{vars: map[string]string{}}, bare: true}
+		_ = begin.steps(s.script.Start) // such steps end in nothing but the end of the process
+	}, func() {
 		s.mu.Lock()
-		waiting := s.pending[string(m.ID)]
-		delete(s.pending, string(m.ID))
-		s.mu.Unlock()
-		if waiting == nil {
-			s.logf("WARN response to no request: %s", m.ID)
-			return
+		defer s.mu.Unlock()
+		for _, t := range s.threads {
+			t.file.close()
 		}
-		waiting <- m // buffered: one answer each
-	case m.ID == nil:
-		// The only notification is initialized, and nothing waits for it.
-	default:
-		s.serve(m)
-	}
-}
-
-// serve answers a request, by the script's override or as the harness does.
-func (s *Server) serve(m inbound) {
-	if o := s.override(*m.Method); o != nil {
-		s.turns.Add(1)
-		go func() {
-			defer s.turns.Done()
-			if !sleep(s.ctx, time.Duration(o.DelayMS)*time.Millisecond) {
-				return
-			}
-			switch {
-			case o.Exit != nil:
-				s.exit(*o.Exit)
-			case o.Error != nil:
-				s.out.fail(m.ID, o.Error)
-			case o.Result != nil:
-				s.out.result(m.ID, o.Result)
-			case !o.Hang:
-				s.dispatch(m)
-			}
-		}()
-		return
-	}
-	s.dispatch(m)
-}
-
-func (s *Server) override(method string) *Override {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for i, o := range s.script.Methods[method] {
-		key := fmt.Sprintf("%s %d", method, i)
-		if o.Times == 0 || s.overrides[key] < o.Times {
-			s.overrides[key]++
-			return &o
-		}
-	}
-	return nil
+	})
 }
 
 type handler func(*Server, json.RawMessage, *params)
@@ -278,24 +125,6 @@ func (s *Server) dispatch(m inbound) {
 	default:
 		h(s, m.ID, p)
 	}
-}
-
-// ask sends a request to the client. The caller waits on the channel, which gets at most one answer.
-func (s *Server) ask(method string, params any) (id int, answer chan inbound) {
-	answer = make(chan inbound, 1)
-	s.mu.Lock()
-	id = s.nextID
-	s.nextID++
-	s.pending[fmt.Sprint(id)] = answer
-	s.mu.Unlock()
-	s.out.request(id, method, params)
-	return id, answer
-}
-
-func (s *Server) forget(id int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.pending, fmt.Sprint(id))
 }
 
 func (s *Server) initialize(id json.RawMessage, p *params) {
@@ -406,18 +235,4 @@ func workingDir() string {
 		return string(os.PathSeparator)
 	}
 	return dir
-}
-
-func sleep(ctx context.Context, d time.Duration) bool {
-	if d <= 0 {
-		return ctx.Err() == nil
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
 }

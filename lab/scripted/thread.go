@@ -200,3 +200,9 @@ func (t *thread) values() map[string]string {
 	v["model"], v["effort"], v["cwd"] = t.settings.Model, t.settings.Effort, t.cwd
 	return v
 }
+
+// state is what conditions look at, for a message in the n-th turn.
+func (t *thread) state(text string, n int) state {
+	return state{values: t.values(), policy: t.settings.ApprovalPolicy, sandbox: t.settings.Sandbox.mode(), text: text,
+		plan: t.hasPlan, resumed: t.resumed, turn: n}
+}

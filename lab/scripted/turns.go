@@ -164,27 +164,12 @@ func (s *Server) launch(r *run) {
 func (s *Server) choose(t *thread, text string) (*Turn, int) {
 	for i := range s.script.Turns {
 		rule := &s.script.Turns[i]
-		if (rule.Repeat || !t.used[i]) && rule.When.agrees(t, text, t.started+1) {
+		if (rule.Repeat || !t.used[i]) && rule.When.agrees(t.state(text, t.started+1)) {
 			return rule, i
 		}
 	}
 	say := "The script has no turn for this."
 	return &Turn{Steps: []Step{{Say: &say}}}, -1
-}
-
-// agrees says whether a condition holds for a thread and a message in its n-th turn.
-func (c *Condition) agrees(t *thread, text string, n int) bool {
-	v := t.values()
-	for id, want := range c.Answer {
-		if v["answer."+id] != want {
-			return false
-		}
-	}
-	equal := func(want, is string) bool { return want == "" || want == is }
-	return equal(c.Mode, v["mode"]) && equal(c.Model, v["model"]) && equal(c.Effort, v["effort"]) &&
-		equal(c.ApprovalPolicy, t.settings.ApprovalPolicy) && equal(c.Sandbox, t.settings.Sandbox.mode()) &&
-		equal(c.Decision, v["decision"]) && equal(c.Action, v["action"]) && strings.Contains(text, c.Text) &&
-		(c.Plan == nil || *c.Plan == t.hasPlan) && (c.Resumed == nil || *c.Resumed == t.resumed) && (c.Turn == 0 || c.Turn == n)
 }
 
 func (s *Server) turnSteer(id json.RawMessage, p *params) {
@@ -370,27 +355,10 @@ func (r *run) set(name, value string) {
 	}
 }
 
-// expand fills in {{name}}; what is unknown becomes nothing.
 func (r *run) expand(text string) string {
-	if !strings.Contains(text, "{{") {
-		return text
-	}
-	r.s.mu.Lock()
-	v := r.th.values()
-	r.s.mu.Unlock()
-	var b strings.Builder
-	for {
-		before, rest, found := strings.Cut(text, "{{")
-		b.WriteString(before)
-		if !found {
-			return b.String()
-		}
-		name, after, closed := strings.Cut(rest, "}}")
-		if !closed {
-			b.WriteString("{{" + rest)
-			return b.String()
-		}
-		b.WriteString(v[strings.TrimSpace(name)])
-		text = after
-	}
+	return expand(text, func() map[string]string {
+		r.s.mu.Lock()
+		defer r.s.mu.Unlock()
+		return r.th.values()
+	})
 }

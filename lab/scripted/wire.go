@@ -19,6 +19,9 @@ type wire struct {
 	w    io.Writer
 	now  func() time.Time
 	shut atomic.Bool // nothing is written any more
+	// version is the member jsonrpc of every message; empty leaves it out, and notifications
+	// then carry the time, as Codex does it.
+	version string
 	// pad is put into the next response, to make it huge.
 	pad int
 }
@@ -48,19 +51,25 @@ func (w *wire) close() {
 func (w *wire) send(v any) { w.line(encode(v)) }
 
 func (w *wire) notify(method string, params any) {
+	var at int64
+	if w.version == "" {
+		at = w.now().UnixMilli()
+	}
 	w.send(struct {
+		Version   string `json:"jsonrpc,omitempty"`
 		Method    string `json:"method"`
 		Params    any    `json:"params"`
-		EmittedAt int64  `json:"emittedAtMs"`
-	}{method, params, w.now().UnixMilli()})
+		EmittedAt int64  `json:"emittedAtMs,omitempty"`
+	}{w.version, method, params, at})
 }
 
 func (w *wire) request(id int, method string, params any) {
 	w.send(struct {
-		Method string `json:"method"`
-		ID     int    `json:"id"`
-		Params any    `json:"params"`
-	}{method, id, params})
+		Version string `json:"jsonrpc,omitempty"`
+		Method  string `json:"method"`
+		ID      int    `json:"id"`
+		Params  any    `json:"params"`
+	}{w.version, method, id, params})
 }
 
 func (w *wire) result(id json.RawMessage, result any) {
@@ -72,16 +81,18 @@ func (w *wire) result(id json.RawMessage, result any) {
 		o["padding"] = string(bytes.Repeat([]byte("x"), pad))
 	}
 	w.send(struct {
-		ID     json.RawMessage `json:"id"`
-		Result any             `json:"result"`
-	}{id, result})
+		Version string          `json:"jsonrpc,omitempty"`
+		ID      json.RawMessage `json:"id"`
+		Result  any             `json:"result"`
+	}{w.version, id, result})
 }
 
 func (w *wire) fail(id json.RawMessage, e *RPCError) {
 	w.send(struct {
-		Error *RPCError       `json:"error"`
-		ID    json.RawMessage `json:"id"`
-	}{e, id})
+		Version string          `json:"jsonrpc,omitempty"`
+		Error   *RPCError       `json:"error"`
+		ID      json.RawMessage `json:"id"`
+	}{w.version, e, id})
 }
 
 // encode writes JSON without the HTML escapes that the real harness does not use either.
