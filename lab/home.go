@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -56,10 +57,29 @@ func homesFolder() (string, error) {
 		return "", err
 	}
 	homes := filepath.Join(root, "lab", "home")
+	if inTemp(homes) {
+		// Codex puts no helper programs below the temp folder, and without them no
+		// command runs in its sandbox. A checkout there gets its homes elsewhere.
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return "", fmt.Errorf("lab: the checkout is in the temp folder, where Codex runs no commands, and there is no cache folder instead; set HOME: %w", err)
+		}
+		homes = filepath.Join(cache, "ao-host-lab", fmt.Sprintf("%x", sha256.Sum256([]byte(root)))[:12])
+	}
 	if err := os.MkdirAll(homes, 0o700); err != nil {
 		return "", fmt.Errorf("lab: %w", err)
 	}
 	return homes, nil
+}
+
+// inTemp reports whether a path is below the temp folder.
+func inTemp(path string) bool {
+	temp := os.TempDir()
+	if real, err := filepath.EvalSymlinks(temp); err == nil {
+		temp = real
+	}
+	rel, err := filepath.Rel(temp, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // labEnv is the environment of a harness whose program is at path, with these variables set.
