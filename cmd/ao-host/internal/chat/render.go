@@ -382,6 +382,8 @@ func advice(code, message string) string {
 	case message == "":
 	case strings.HasPrefix(message, code):
 		return message
+	case text != "" && strings.Contains(message, text):
+		text = message
 	default:
 		text = strings.TrimSpace(message + " " + text)
 	}

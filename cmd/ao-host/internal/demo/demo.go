@@ -74,7 +74,10 @@ func Run(ctx context.Context, cfg Config) (err error) {
 	}
 	c, err := cfg.Open(ctx, host.Config{
 		Dir: filepath.Join(real, "data"), Env: os.Environ(), LeaveIdle: true,
-		Launch: map[string]host.Launch{harness: {Argv: cfg.Harness, Env: []string{"CODEX_HOME=" + home}}},
+		// Compiling the binding for the first time may take long on a busy machine;
+		// the transcript is the same on every one.
+		StartSlow: 5 * time.Minute,
+		Launch:    map[string]host.Launch{harness: {Argv: cfg.Harness, Env: []string{"CODEX_HOME=" + home}}},
 	})
 	if err != nil {
 		return err
