@@ -2,12 +2,12 @@ package host
 
 import (
 	"context"
-	"encoding/binary"
 	"encoding/json"
 	"time"
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/host/internal/replay"
 	"github.com/aoagents/ao-host/store"
 )
 
@@ -58,20 +58,33 @@ func (p *pending) do(fn func(context.Context, *store.Tx) error) { p.ops = append
 // then adds what happens once the transaction is committed.
 func (p *pending) then(fn func()) { p.after = append(p.after, fn); p.urgent = true }
 
-// input adds one consumed input of the generation. The batch is a sequence of
-// (uvarint length, event JSON).
-func (p *pending) input(gen int64, seq uint64, now int64, event []byte) {
+// input adds one consumed input of the generation, with the digest of what the
+// binding returned.
+func (p *pending) input(gen int64, seq uint64, now int64, event []byte, digest uint64) {
 	if p.inputRows == 0 {
 		p.inputGen, p.inputSeq, p.inputNow = gen, seq, now
 	}
-	p.inputs = binary.AppendUvarint(p.inputs, uint64(len(event)))
-	p.inputs = append(p.inputs, event...)
+	p.inputs = replay.AppendStep(p.inputs, event, digest)
 	p.inputRows++
 	p.rows++
 }
 
-// inputsBatch is the kind of an input row that holds several inputs.
-const inputsBatch = "batch"
+// endBatch closes the row of inputs, so that those before a saved state can be
+// dropped without those after it.
+func (c *conversation) endBatch() {
+	p := &c.tx
+	if p.inputRows == 0 {
+		return
+	}
+	row := c.inputRow()
+	p.do(func(ctx context.Context, tx *store.Tx) error { return tx.AppendInput(ctx, row) })
+	p.inputs, p.inputRows = nil, 0
+}
+
+func (c *conversation) inputRow() store.Input {
+	p := &c.tx
+	return store.Input{ConversationID: c.id, Generation: p.inputGen, Seq: p.inputSeq, Now: p.inputNow, Kind: replay.KindBatch, Body: p.inputs}
+}
 
 // seal turns what is gathered into the functions of one transaction.
 func (c *conversation) seal() (fn func(*store.Tx) error, after []func()) {
@@ -81,7 +94,7 @@ func (c *conversation) seal() (fn func(*store.Tx) error, after []func()) {
 	var batch []byte
 	if p.inputRows > 0 {
 		batch = p.inputs
-		row := store.Input{ConversationID: c.id, Generation: p.inputGen, Seq: p.inputSeq, Now: p.inputNow, Kind: inputsBatch, Body: p.inputs}
+		row := c.inputRow()
 		ops = append(ops, func(ctx context.Context, tx *store.Tx) error { return tx.AppendInput(ctx, row) })
 	}
 	after = p.after

@@ -9,6 +9,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/jsonwire"
 	"github.com/aoagents/ao-host/host/internal/engine"
+	"github.com/aoagents/ao-host/host/internal/replay"
 	"github.com/aoagents/ao-host/host/internal/transport"
 	"github.com/aoagents/ao-host/schemas"
 	"github.com/aoagents/ao-host/store"
@@ -180,18 +181,21 @@ func (c *conversation) step(ev *abi.Event, allow string) {
 	in := s.eventBuf
 	s.inputSeq++
 	s.sinceSave += len(in)
-	c.tx.input(s.gen, s.inputSeq, ev.Now, in)
 	s.inst.SetNow(ev.Now)
 	out, _, err := s.inst.Step(c.ctx, in)
+	var effects []abi.Effect
+	if err == nil {
+		if effects, err = s.effects.Decode(out); err != nil {
+			err = &engine.Fault{Kind: engine.FaultProtocol, Message: "the output is no list of effects: " + err.Error(), Stderr: s.inst.Stderr()}
+		}
+	}
 	if err != nil {
-		c.fault(in, err)
+		// What the binding did with it is never asked again.
+		c.tx.input(s.gen, s.inputSeq, ev.Now, in, 0)
+		c.fault(err, false)
 		return
 	}
-	effects, err := s.effects.Decode(out)
-	if err != nil {
-		c.fault(in, fmt.Errorf("the binding returned unreadable effects: %w", err))
-		return
-	}
+	c.tx.input(s.gen, s.inputSeq, ev.Now, in, replay.Digest(out))
 	seq := s.inputSeq
 	for i := range effects {
 		c.apply(&effects[i], seq, i, allow)
@@ -220,9 +224,10 @@ func (c *conversation) save(drop bool) {
 	s.sinceSave = 0
 	state, err := s.inst.Save(c.ctx)
 	if err != nil {
-		c.fault(nil, err)
+		c.fault(err, true)
 		return
 	}
+	c.endBatch()
 	row := store.SavedState{ConversationID: c.id, Generation: s.gen, InputSeq: s.inputSeq,
 		StateVersion: s.binding.info.Manifest.StateVersion, State: append([]byte(nil), state...)}
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.SaveState(ctx, row) })
@@ -244,25 +249,32 @@ func (c *conversation) dropInputs(gen int64, marks []uint64) {
 }
 
 // fault stops a binding that trapped, ran out of fuel or said something
-// unreadable. The verdict is recorded and never decided again.
-func (c *conversation) fault(in []byte, err error) {
+// unreadable. The verdict is recorded and never decided again; the input it is
+// about is the one recorded before it.
+func (c *conversation) fault(err error, saving bool) {
 	s := c.sess
-	var f *engine.Fault
-	if errors.As(err, &f) && (f.Kind == engine.FaultCancelled || f.Kind == engine.FaultClosed) {
+	f := &engine.Fault{Kind: engine.FaultTrap, Message: err.Error()}
+	errors.As(err, &f)
+	if f.Kind == engine.FaultCancelled || f.Kind == engine.FaultClosed || errors.Is(err, context.Canceled) {
 		// We are closing; that is no fault of the binding.
 		c.endProcess("closed")
 		s.ending = string(CodeBindingFault)
 		return
 	}
-	c.log.Error("binding fault", "harness", c.row.Harness, "error", err)
+	// What the module printed can hold what the harness said, so it is not logged.
+	c.log.Error("binding fault", "harness", c.row.Harness, "kind", f.Kind, "error", err)
 	c.h.bindings.faulted(s.binding.info.Digest)
-	row := store.Input{ConversationID: c.id, Generation: s.gen, Seq: s.inputSeq, Now: s.lastNow, Kind: "fault", Body: append([]byte(nil), in...)}
-	// The batch that holds this input goes first; the fault row is numbered after.
+	stderr := tail(f.Stderr, 4000)
 	s.inputSeq++
-	row.Seq = s.inputSeq
+	row := store.Input{ConversationID: c.id, Generation: s.gen, Seq: s.inputSeq, Now: s.lastNow, Kind: replay.KindFault,
+		Body: replay.Verdict{Kind: f.Kind, Message: tail(err.Error(), 1000), Stderr: stderr, Save: saving}.Append(nil)}
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.AppendInput(ctx, row) })
-	c.journalValue(EventWarning, "", abi.Warning{Code: string(CodeBindingFault), Message: codeTexts[CodeBindingFault] + " " + tail(err.Error(), 1000)})
-	c.setProblem(abi.Problem{Code: string(CodeBindingFault), Field: "session", Message: (&Error{Code: CodeBindingFault, Detail: sentence(tail(err.Error(), 1000))}).Error()})
+	e := &Error{Code: CodeBindingFault, Detail: sentence(tail(err.Error(), 1000))}
+	if stderr != "" {
+		e.Detail += " It printed: " + sentence(tail(stderr, 1000))
+	}
+	c.journalValue(EventWarning, "", abi.Warning{Code: string(CodeBindingFault), Message: e.Detail + " " + e.Advice()})
+	c.setProblem(abi.Problem{Code: string(CodeBindingFault), Field: "session", Message: e.Error()})
 	c.hold(CodeBindingFault)
 	c.endProcess(string(CodeBindingFault))
 	s.ending = string(CodeBindingFault)

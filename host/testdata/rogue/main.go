@@ -13,6 +13,8 @@ import (
 type rogue struct {
 	guest.Reducer
 	approve bool
+	// late makes it call what it must not in the step that ends the turn.
+	late bool
 	// turn is the newest one, to name it when its call fails.
 	turn string
 }
@@ -46,6 +48,8 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 			r.Reducer.Step(ev, out)
 			out.Call(&abi.Call{Token: "again", Method: "turn/start", Params: abi.Raw(`{"threadId":"x","input":[]}`), Delivers: s.Turn})
 			return
+		case text == "undeclared at the end":
+			r.late = true
 		case strings.HasPrefix(text, "approve"):
 			r.approve = true
 		}
@@ -65,4 +69,8 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 		return
 	}
 	r.Reducer.Step(ev, out)
+	if m := ev.Message; m != nil && m.Method == "turn/completed" && r.late {
+		r.late = false
+		out.Call(&abi.Call{Token: "u", Method: "config/value/write", Params: abi.Raw("{}")})
+	}
 }
