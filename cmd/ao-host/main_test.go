@@ -132,6 +132,7 @@ func TestScripts(t *testing.T) {
 			"samebytes": samebytes,
 			"newer":     newer,
 			"await":     await,
+			"readme":    readme,
 		},
 	})
 }

@@ -32,9 +32,11 @@ type Renderer struct {
 	items   map[string]*itemText
 	// open is the item whose streamed text is at the end of the output.
 	open string
-	// fresh: the cursor is at the start of a line; headed: behind a heading.
+	// fresh: the cursor is at the start of a line; headed: behind a heading;
+	// begun: something was written.
 	fresh    bool
 	headed   bool
+	begun    bool
 	progress string
 	observed abi.Observed
 	told     map[string]bool
@@ -411,10 +413,14 @@ func originWord(o abi.Origin) string {
 // Notice writes a line of the program's own.
 func (r *Renderer) Notice(text string) { r.notice("*", text) }
 
-// Heading begins a part of the output.
+// Heading begins a part of the output, with an empty line before it except at
+// the very beginning.
 func (r *Renderer) Heading(text string) {
 	r.line()
-	r.write("\n" + r.strong("== "+text) + "\n")
+	if r.begun {
+		r.write("\n")
+	}
+	r.write(r.strong("== "+text) + "\n")
 	r.headed = true
 }
 
@@ -474,7 +480,7 @@ func (r *Renderer) write(s string) {
 	}
 	// A terminal that went away is noticed by the reader of its input.
 	_, _ = io.WriteString(r.w, s)
-	r.headed = false
+	r.begun, r.headed = true, false
 	r.fresh = strings.HasSuffix(s, "\n")
 }
 
