@@ -265,12 +265,7 @@ func (h *Host) ResolveInput(ctx context.Context, conversation, interaction strin
 	if err != nil {
 		return Interaction{}, err
 	}
-	var out Interaction
-	err = c.call(ctx, func() error {
-		out, err = c.resolve(ctx, interaction, a)
-		return err
-	})
-	return out, err
+	return ask(ctx, c, func() (Interaction, error) { return c.resolve(ctx, interaction, a) })
 }
 
 // openCard finds a card that can be answered now, or says why it cannot.
@@ -362,7 +357,7 @@ func (c *conversation) resolveByMessage(ctx context.Context, k *card, reply abi.
 	k.AnswerTurnID = c.h.cfg.IDs()
 	err := c.claim(ctx, k, reply, func() error {
 		c.acceptAs(k.AnswerTurnID, newSubmission{origin: abi.OriginAnswer, settings: settings, rev: rev, reply: reply.AppendJSON(nil), interactionID: k.ID})
-		c.blocked = false
+		c.unblock()
 		return nil
 	})
 	if err != nil {

@@ -24,10 +24,12 @@ type conversation struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 
-	urgent chan func()
-	inbox  chan func()
+	urgent chan clientRequest
+	inbox  chan clientRequest
 	told   mailbox
 	done   chan struct{}
+	// giveUp is closed when a close may wait no longer for the store.
+	giveUp chan struct{}
 
 	// What follows is owned by the goroutine.
 	row      store.Conversation
@@ -53,7 +55,10 @@ type conversation struct {
 	partials      map[string]*partial
 	// blocked: the last attempt failed, so nothing is started until a person
 	// does something; unlike a hold it also keeps answers back.
-	blocked bool
+	blocked   bool
+	blockedBy Code
+	// trouble is why the store takes nothing at the moment, nil while it does.
+	trouble error
 	// plannedLast: the newest turn to end was a completed planning turn.
 	plannedLast bool
 	// dirty: what Controls shows has changed.
@@ -95,8 +100,8 @@ type turn struct {
 func loadConversation(ctx context.Context, h *Host, id string) (*conversation, error) {
 	c := &conversation{
 		h: h, id: id, log: h.cfg.Logger.With("conversation", id),
-		urgent: make(chan func(), 16), inbox: make(chan func(), 64),
-		done: make(chan struct{}), told: mailbox{wake: make(chan struct{}, 1)},
+		urgent: make(chan clientRequest, 16), inbox: make(chan clientRequest, 64),
+		done: make(chan struct{}), giveUp: make(chan struct{}), told: mailbox{wake: make(chan struct{}, 1)},
 		partials: map[string]*partial{}, dirty: true,
 	}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
@@ -152,6 +157,7 @@ func (c *conversation) reload(ctx context.Context) error {
 			c.running = t
 		}
 	}
+	c.sortQueue()
 	oldCards := c.cards
 	c.cards = map[string]*card{}
 	for _, r := range cards {
@@ -189,38 +195,62 @@ func newTurn(r store.Turn) (*turn, error) {
 	return t, nil
 }
 
-// call runs fn on the conversation's goroutine and waits for it. When ctx ends
-// first, fn may still run: what it accepts is then found by its client id.
-func (c *conversation) call(ctx context.Context, fn func() error) error {
-	return c.post(ctx, c.inbox, fn)
+// clientRequest is something a client wants done on the conversation's goroutine;
+// refuse answers it without doing it.
+type clientRequest struct {
+	do     func()
+	refuse func(error)
 }
 
-// callUrgent is call past the queue of other requests, for stop.
-func (c *conversation) callUrgent(ctx context.Context, fn func() error) error {
-	return c.post(ctx, c.urgent, fn)
+// ask runs fn on the conversation's goroutine and waits for what it returns.
+// When ctx ends first, fn may still run: what it accepts is then found by its
+// client id.
+func ask[T any](ctx context.Context, c *conversation, fn func() (T, error)) (T, error) {
+	return post(ctx, c, c.inbox, fn)
 }
 
-func (c *conversation) post(ctx context.Context, box chan func(), fn func() error) error {
-	res := make(chan error, 1)
-	select {
-	case box <- func() { res <- fn() }:
-	case <-c.done:
-		return &Error{Code: CodeClosed}
-	case <-ctx.Done():
-		return ctx.Err()
+// askUrgent is ask past the queue of other requests, for stop.
+func askUrgent[T any](ctx context.Context, c *conversation, fn func() (T, error)) (T, error) {
+	return post(ctx, c, c.urgent, fn)
+}
+
+// post hands over fn and takes its result through a channel alone: fn may run
+// when its caller has long gone.
+func post[T any](ctx context.Context, c *conversation, box chan clientRequest, fn func() (T, error)) (T, error) {
+	type result struct {
+		v   T
+		err error
+	}
+	var none T
+	res := make(chan result, 1)
+	q := clientRequest{
+		do: func() {
+			v, err := fn()
+			// Who is answered sees what the answer says.
+			c.publish()
+			res <- result{v, err}
+		},
+		refuse: func(err error) { res <- result{err: err} },
 	}
 	select {
-	case err := <-res:
-		return err
+	case box <- q:
+	case <-c.done:
+		return none, &Error{Code: CodeClosed}
+	case <-ctx.Done():
+		return none, ctx.Err()
+	}
+	select {
+	case r := <-res:
+		return r.v, r.err
 	case <-c.done:
 		select {
-		case err := <-res:
-			return err
+		case r := <-res:
+			return r.v, r.err
 		default:
-			return &Error{Code: CodeClosed}
+			return none, &Error{Code: CodeClosed}
 		}
 	case <-ctx.Done():
-		return ctx.Err()
+		return none, ctx.Err()
 	}
 }
 
@@ -272,8 +302,8 @@ func (c *conversation) run() {
 		timer.Reset(c.nextWake())
 		// Stop and the like come before everything else that waits.
 		select {
-		case fn := <-c.urgent:
-			fn()
+		case q := <-c.urgent:
+			q.do()
 			continue
 		default:
 		}
@@ -287,14 +317,14 @@ func (c *conversation) run() {
 			committed = c.inflight.p.Done()
 		}
 		select {
-		case fn := <-c.urgent:
-			fn()
+		case q := <-c.urgent:
+			q.do()
 		case <-c.told.wake:
 			for _, fn := range c.told.take() {
 				fn()
 			}
-		case fn := <-c.inbox:
-			fn()
+		case q := <-c.inbox:
+			q.do()
 		case frames, ok := <-recv:
 			if !ok {
 				c.inputEnded()
@@ -356,8 +386,8 @@ func (c *conversation) finishInflight() {
 	}
 	f := c.inflight
 	c.inflight = nil
-	if err := f.p.Wait(c.ctx); err != nil {
-		c.persist(f.fn, err)
+	if err := f.p.Wait(c.ctx); err != nil && !c.persist(f.fn, err) {
+		return
 	}
 	for _, fn := range f.after {
 		fn()
@@ -373,8 +403,8 @@ func (c *conversation) commit() {
 	}
 	fn, after := c.seal()
 	c.flushAt = time.Time{}
-	if err := c.h.store.Write(c.ctx, fn); err != nil {
-		c.persist(fn, err)
+	if err := c.h.store.Write(c.ctx, fn); err != nil && !c.persist(fn, err) {
+		return
 	}
 	for _, f := range after {
 		f()
@@ -383,29 +413,46 @@ func (c *conversation) commit() {
 
 // persist repeats a transaction of steps until it is committed: the child has
 // gone on, so there is no way back, and nothing further is taken from it
-// meanwhile (D5). Requests of clients fail with the store's error instead.
-func (c *conversation) persist(fn func(*store.Tx) error, err error) {
+// meanwhile (D5). Requests of clients fail with the store's error instead, and a
+// stop ends the process. It reports whether the transaction was committed; one
+// that is given up was never acknowledged, so nothing that follows from it may
+// happen either (rule 19).
+func (c *conversation) persist(fn func(*store.Tx) error, err error) bool {
 	if !lasting(err) {
 		c.broken(err)
-		return
+		return false
 	}
 	c.setProblem(abi.Problem{Code: string(CodeOf(storeError(err))), Field: "store", Message: err.Error()})
 	c.publish()
 	wait := 10 * time.Millisecond
+	retry := time.NewTimer(wait)
+	defer retry.Stop()
 	for {
+		c.trouble = storeError(err)
 		select {
-		case <-time.After(wait):
-		case <-c.ctx.Done():
-			// The host gives up: what was not committed was never acknowledged.
+		case q := <-c.inbox:
+			q.refuse(c.trouble)
+			continue
+		case q := <-c.urgent:
+			q.do()
+			continue
+		case <-retry.C:
+		case <-c.giveUp:
 			c.log.Error("uncommitted steps were given up at close", "error", err)
-			return
+			return false
+		case <-c.ctx.Done():
+			c.log.Error("uncommitted steps were given up at close", "error", err)
+			return false
 		}
 		if err = c.h.store.Write(c.ctx, fn); err == nil {
 			break
 		}
 		wait = min(2*wait, time.Second)
+		retry.Reset(wait)
 	}
+	c.trouble = nil
 	c.dropProblems("store")
+	return true
 }
 
 // lasting reports whether a failed write may succeed later as it stands: the disk
@@ -426,18 +473,18 @@ func (c *conversation) broken(err error) {
 		c.log.Error("the conversation could not be read again", "error", rerr)
 	}
 	c.setProblem(abi.Problem{Code: string(CodeStoreFailed), Field: "session", Message: err.Error()})
-	if c.sess != nil && c.sess.ending == "" {
-		c.sess.ending = string(CodeStoreFailed)
-		c.sess.state = SessionStopping
-		s := c.sess
-		go func() { _ = s.proc.End(context.WithoutCancel(c.ctx), c.h.cfg.EndGrace); s.conn.Close() }()
+	if s := c.sess; s != nil && s.ending == "" {
+		s.ending, s.state = string(CodeStoreFailed), SessionStopping
+		c.endNow(s)
 	}
 }
 
 // transact runs a client's request as one transaction of its own. On failure
 // nothing of it is kept.
 func (c *conversation) transact(ctx context.Context, change func() error) error {
-	c.commit()
+	if c.commit(); c.trouble != nil {
+		return c.trouble
+	}
 	if err := change(); err != nil {
 		c.tx = pending{}
 		return c.restore(ctx, err)
@@ -445,8 +492,14 @@ func (c *conversation) transact(ctx context.Context, change func() error) error 
 	if c.tx.empty() {
 		return nil
 	}
+	if err := ctx.Err(); err != nil {
+		c.tx = pending{}
+		return c.restore(ctx, err)
+	}
 	fn, after := c.seal()
-	if err := c.h.store.Write(ctx, fn); err != nil {
+	// Not with the caller's context: a caller that gives up now could not tell, and
+	// neither could we, whether this was committed.
+	if err := c.h.store.Write(c.ctx, fn); err != nil {
 		return c.restore(ctx, storeError(err))
 	}
 	for _, f := range after {
@@ -501,7 +554,7 @@ func (c *conversation) tick() {
 	}
 	if c.launch != nil && due(c.launch.slowAt) {
 		c.launch.slowAt = time.Time{}
-		c.startIsSlow("")
+		c.startIsSlow(false, "")
 	}
 	s := c.sess
 	if s == nil {
@@ -509,7 +562,7 @@ func (c *conversation) tick() {
 	}
 	if due(s.slowAt) {
 		s.slowAt = time.Time{}
-		c.startIsSlow(s.proc.Stderr())
+		c.startIsSlow(true, s.proc.Stderr())
 	}
 	for _, name := range sortedKeys(s.timers) {
 		if t, ok := s.timers[name]; ok && due(t) {

@@ -102,7 +102,7 @@ func (h *Host) Plans(ctx context.Context, conversation string) ([]Proposal, erro
 // (rule 17). Where the agent waits in its own review the review is answered
 // instead and no turn is added (rule 18). Repeating it returns the first result.
 //
-// Errors: unknown_proposal, proposal_closed.
+// Errors: unknown_proposal, proposal_closed, client_id_reused.
 func (h *Host) ContinuePlan(ctx context.Context, conversation string, d PlanDecision) (Turn, error) {
 	return h.decide(ctx, conversation, d, abi.OriginImplement)
 }
@@ -110,7 +110,7 @@ func (h *Host) ContinuePlan(ctx context.Context, conversation string, d PlanDeci
 // RequestChanges sends feedback on a plan, in planning mode. Repeating it returns
 // the first result.
 //
-// Errors: unknown_proposal, proposal_closed, empty_message.
+// Errors: unknown_proposal, proposal_closed, empty_message, client_id_reused.
 func (h *Host) RequestChanges(ctx context.Context, conversation string, d PlanDecision) (Turn, error) {
 	if d.Feedback == "" {
 		return Turn{}, failField(CodeEmptyMessage, "feedback", "Changes were requested without saying which.")
@@ -126,12 +126,7 @@ func (h *Host) decide(ctx context.Context, conversation string, d PlanDecision, 
 	if err != nil {
 		return Turn{}, err
 	}
-	var out Turn
-	err = c.call(ctx, func() error {
-		out, err = c.decidePlan(ctx, d, origin)
-		return err
-	})
-	return out, err
+	return ask(ctx, c, func() (Turn, error) { return c.decidePlan(ctx, d, origin) })
 }
 
 func (c *conversation) decidePlan(ctx context.Context, d PlanDecision, origin abi.Origin) (Turn, error) {
@@ -148,6 +143,10 @@ func (c *conversation) decidePlan(ctx context.Context, d PlanDecision, origin ab
 	}
 	if c.closing {
 		return Turn{}, &Error{Code: CodeClosed}
+	}
+	// The plan is open, so no turn that exists is the one this decision makes.
+	if t, used, err := c.repeated(ctx, d.ClientID); used || err != nil {
+		return t, err
 	}
 	if p.body.Route == abi.RouteNative {
 		return c.decideReview(ctx, p, d, origin)
@@ -168,7 +167,7 @@ func (c *conversation) decidePlan(ctx context.Context, d PlanDecision, origin ab
 		t = c.accept(newSubmission{clientID: d.ClientID, origin: origin, content: []abi.Content{{Type: abi.ContentText, Text: text}},
 			settings: settings, rev: rev, proposalID: p.ID})
 		c.claimPlan(p, d.Revision, state, t.ID)
-		c.blocked = false
+		c.unblock()
 		return nil
 	})
 	if err != nil {

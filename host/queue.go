@@ -139,8 +139,13 @@ func (c *conversation) written(s *session, id uint64, err error) {
 		}
 		if err == nil {
 			c.markWritten(s, id)
+		} else {
+			c.inputLost(s)
 		}
 		return
+	}
+	if err != nil {
+		c.inputLost(s)
 	}
 	cardID, ok := s.cardByOut[id]
 	if !ok {
@@ -198,7 +203,7 @@ func (c *conversation) saveRow() {
 // hold stops the queue for a reason. Nothing is said when nothing waits and no
 // message could be drained into the same failure.
 func (c *conversation) hold(reason Code) {
-	c.blocked = true
+	c.blocked, c.blockedBy = true, reason
 	waiting := slices.ContainsFunc(c.live, func(t *turn) bool { return t.State == store.TurnQueued && t != c.running })
 	if !waiting || c.row.Held {
 		return
@@ -209,9 +214,19 @@ func (c *conversation) hold(reason Code) {
 	c.tx.urgent = true
 }
 
+// unblock lets what goes to the front run although older turns may be held; a
+// person did something.
+func (c *conversation) unblock() {
+	c.blocked = false
+	if c.stop != nil {
+		c.stop.released = true
+	}
+}
+
 // release lets the queue run again; a person did something.
 func (c *conversation) release() {
-	c.blocked, c.holdUnsettled = false, false
+	c.unblock()
+	c.holdUnsettled = false
 	if !c.row.Held {
 		return
 	}
@@ -380,12 +395,7 @@ func (h *Host) Send(ctx context.Context, conversation string, m Message) (Turn, 
 	if err != nil {
 		return Turn{}, err
 	}
-	var out Turn
-	err = c.call(ctx, func() error {
-		out, err = c.sendMessage(ctx, m, content, blobs, abi.OriginUser)
-		return err
-	})
-	return out, err
+	return ask(ctx, c, func() (Turn, error) { return c.sendMessage(ctx, m, content, blobs, abi.OriginUser) })
 }
 
 func (c *conversation) sendMessage(ctx context.Context, m Message, content []abi.Content, blobs []store.Blob, origin abi.Origin) (Turn, error) {
@@ -426,26 +436,27 @@ func (h *Host) Retry(ctx context.Context, conversation, turnID, clientID string)
 	if err != nil {
 		return Turn{}, err
 	}
-	var out Turn
-	err = c.call(ctx, func() error {
+	return ask(ctx, c, func() (Turn, error) {
+		if c.closing {
+			return Turn{}, &Error{Code: CodeClosed}
+		}
 		if t, done, err := c.repeated(ctx, clientID, abi.OriginRetry); done || err != nil {
-			out = t
-			return err
+			return t, err
 		}
 		old, err := h.store.Turn(ctx, turnID)
 		if err != nil || old.ConversationID != c.id {
-			return notFoundOr(err, CodeUnknownTurn, "turn", turnID)
+			return Turn{}, notFoundOr(err, CodeUnknownTurn, "turn", turnID)
 		}
 		if !TurnState(old.State).Ended() {
-			return failField(CodeTurnNotRetryable, "turn", "The turn is %s.", old.State)
+			return Turn{}, failField(CodeTurnNotRetryable, "turn", "The turn is %s.", old.State)
 		}
 		o, err := newTurn(old)
 		if err != nil {
-			return err
+			return Turn{}, err
 		}
 		content := o.content
 		if len(content) == 0 {
-			return failField(CodeTurnNotRetryable, "turn", "The turn was an answer; answer the card instead.")
+			return Turn{}, failField(CodeTurnNotRetryable, "turn", "The turn was an answer; answer the card instead.")
 		}
 		var t *turn
 		err = c.transact(ctx, func() error {
@@ -453,12 +464,11 @@ func (h *Host) Retry(ctx context.Context, conversation, turnID, clientID string)
 			c.release()
 			return nil
 		})
-		if err == nil {
-			out = turnView(t.Turn)
+		if err != nil {
+			return Turn{}, err
 		}
-		return err
+		return turnView(t.Turn), nil
 	})
-	return out, err
 }
 
 // CancelQueued takes a turn out of the queue. A turn that was handed to the
@@ -468,31 +478,30 @@ func (h *Host) CancelQueued(ctx context.Context, conversation, turnID string) (T
 	if err != nil {
 		return Turn{}, err
 	}
-	var out Turn
-	err = c.call(ctx, func() error {
+	return ask(ctx, c, func() (Turn, error) {
 		t := c.liveTurn(turnID)
 		if t == nil {
 			old, err := h.store.Turn(ctx, turnID)
-			if err != nil || old.ConversationID != c.id {
-				return notFoundOr(err, CodeUnknownTurn, "turn", turnID)
+			switch {
+			case err != nil || old.ConversationID != c.id:
+				return Turn{}, notFoundOr(err, CodeUnknownTurn, "turn", turnID)
+			case old.State == store.TurnCancelled:
+				return turnView(old), nil
 			}
-			if old.State == store.TurnCancelled {
-				out = turnView(old)
-				return nil
-			}
-			return failField(CodeTurnNotQueued, "turn", "The turn is %s.", old.State)
+			return Turn{}, failField(CodeTurnNotQueued, "turn", "The turn is %s.", old.State)
 		}
 		if t.State != store.TurnQueued || t.claimed {
-			return failField(CodeTurnNotQueued, "turn", "The turn is %s.", t.State)
+			return Turn{}, failField(CodeTurnNotQueued, "turn", "The turn is %s.", t.State)
 		}
 		err := c.transact(ctx, func() error {
 			c.endTurn(t, store.TurnCancelled, "", "")
 			return nil
 		})
-		out = turnView(t.Turn)
-		return err
+		if err != nil {
+			return Turn{}, err
+		}
+		return turnView(t.Turn), nil
 	})
-	return out, err
 }
 
 // ResumeQueue lets a held queue run again.
@@ -501,16 +510,12 @@ func (h *Host) ResumeQueue(ctx context.Context, conversation string) (Controls, 
 	if err != nil {
 		return Controls{}, err
 	}
-	err = c.call(ctx, func() error {
-		return c.transact(ctx, func() error {
+	return ask(ctx, c, func() (Controls, error) {
+		return c.controlsAfter(c.transact(ctx, func() error {
 			c.release()
 			return nil
-		})
+		}))
 	})
-	if err != nil {
-		return Controls{}, err
-	}
-	return h.Controls(ctx, conversation)
 }
 
 // notFoundOr is notFound for a row that exists but belongs elsewhere.

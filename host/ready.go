@@ -209,20 +209,20 @@ func (h *Host) Probe(ctx context.Context, conversation string) (Controls, error)
 	if err != nil {
 		return Controls{}, err
 	}
-	ready := make(chan error, 1)
-	err = c.call(ctx, func() error {
-		if c.closing {
-			return &Error{Code: CodeClosed}
-		}
-		if c.sess != nil && c.sess.state == SessionReady {
+	ready, err := ask(ctx, c, func() (chan error, error) {
+		ready := make(chan error, 1)
+		switch {
+		case c.closing:
+			return nil, &Error{Code: CodeClosed}
+		case c.sess != nil && c.sess.state == SessionReady:
 			ready <- nil
-			return nil
+			return ready, nil
 		}
 		c.probes = append(c.probes, ready)
 		if c.sess == nil && c.launch == nil {
 			c.start(true)
 		}
-		return nil
+		return ready, nil
 	})
 	if err != nil {
 		return Controls{}, err
@@ -243,12 +243,12 @@ func (h *Host) Probe(ctx context.Context, conversation string) (Controls, error)
 // answerProbes lets those go on who wait for the session, once what they waited
 // for is committed and can be seen.
 func (c *conversation) answerProbes(e *Error) {
-	waiting := c.probes
-	c.probes = nil
-	if len(waiting) == 0 {
+	if len(c.probes) == 0 {
 		return
 	}
 	c.tx.then(func() {
+		waiting := c.probes
+		c.probes = nil
 		c.publish()
 		for _, p := range waiting {
 			if e != nil {

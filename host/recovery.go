@@ -113,6 +113,7 @@ func (c *conversation) shutdown(ctx context.Context) {
 		return
 	case <-ctx.Done():
 	}
+	close(c.giveUp)
 	c.tell(func() { c.endProcess("closed") })
 	select {
 	case <-c.done:

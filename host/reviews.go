@@ -132,7 +132,7 @@ func (c *conversation) answerReview(ctx context.Context, p *plan, k *card, reply
 			follow = c.accept(newSubmission{clientID: feedback.ClientID, origin: abi.OriginFeedback,
 				content: []abi.Content{{Type: abi.ContentText, Text: feedback.Feedback}}, settings: settings, rev: c.row.SettingsRev, proposalID: p.ID})
 			cont = follow.ID
-			c.blocked = false
+			c.unblock()
 		}
 		if p != nil {
 			c.claimPlan(p, p.Revision, state, cont)

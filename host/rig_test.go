@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"testing"
@@ -34,7 +35,11 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	if os.Getenv(scriptedEnv) != "" {
-		os.Exit(scripted.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr, os.Environ()))
+		var stdin io.Reader = os.Stdin
+		if mark := os.Getenv(deafEnv); mark != "" {
+			stdin = &deafInput{f: os.Stdin, mark: mark}
+		}
+		os.Exit(scripted.Main(os.Args[1:], stdin, os.Stdout, os.Stderr, os.Environ()))
 	}
 	if dir := os.Getenv(crashEnv); dir != "" {
 		os.Exit(crashMain(dir))

@@ -48,6 +48,8 @@ type session struct {
 	ending string
 	// relaunch: end it once no turn runs.
 	relaunch bool
+	// inputLost: a frame could not be written.
+	inputLost bool
 
 	validator *validator
 	calls     map[string]*call
@@ -328,10 +330,13 @@ func (c *conversation) launchFailed(gen int64, err error) {
 		c.log.Warn("the previous process may still run", "error", e)
 	}
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateGeneration(ctx, row) })
+	if e.Code != CodeStartAborted {
+		// An abort held the queue when it was asked for; a person may have sent since.
+		c.hold(e.Code)
+	}
 	if e.Code != CodeStartAborted && e.Code != CodeHoldClosed {
 		c.setProblem(abi.Problem{Code: string(e.Code), Field: "session", Message: e.Error(), Needs: abi.NeedsNothing})
 	}
-	c.hold(e.Code)
 	c.journalSession()
 	c.answerProbes(e)
 	c.tx.urgent = true
@@ -345,13 +350,17 @@ type exitRecord struct {
 	Stderr string `json:"stderr,omitempty"`
 }
 
-// startIsSlow says once that a start takes long; it goes on (rule 22).
-func (c *conversation) startIsSlow(printed string) {
-	msg := codeTexts[CodeStartSlow]
-	if printed = tail(printed, 2000); printed != "" {
-		msg += " It printed: " + printed
+// startIsSlow says once that a start takes long; it goes on (rule 22). Before
+// there is a process it is our own preparation that takes the time.
+func (c *conversation) startIsSlow(running bool, printed string) {
+	e := fail(CodeStartSlow, "It is still being prepared: its binding is compiled or its environment looked up.")
+	if running {
+		e.Detail = "Its process runs."
+		if printed = tail(printed, 2000); printed != "" {
+			e.Detail = sentence("It printed: " + printed)
+		}
 	}
-	c.setProblem(abi.Problem{Code: string(CodeStartSlow), Field: "session", Message: msg})
+	c.setProblem(abi.Problem{Code: string(CodeStartSlow), Field: "session", Message: e.Error()})
 	c.tx.urgent = true
 }
 
@@ -373,6 +382,11 @@ func (c *conversation) endProcess(reason string) {
 	s.state = SessionStopping
 	c.journalSession()
 	c.commit()
+	c.endNow(s)
+}
+
+// endNow is endProcess without recording that it was decided.
+func (c *conversation) endNow(s *session) {
 	s.conn.CloseWrite()
 	go func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.h.cfg.EndGrace+10*time.Second)
@@ -389,19 +403,35 @@ func (c *conversation) endProcess(reason string) {
 // how long output may take to end after the exit.
 const inputGrace = time.Second
 
+// inputLost deals with a frame that could not be written: what follows it would
+// reach a child that misses it, and its answer never comes. A child that does not
+// exit by itself is ended.
+func (c *conversation) inputLost(s *session) {
+	if s.inputLost {
+		return
+	}
+	s.inputLost = true
+	c.endIfAlive(s, "input_closed")
+}
+
+// endIfAlive ends a child whose pipe is gone, unless it is about to exit.
+func (c *conversation) endIfAlive(s *session, why string) {
+	time.AfterFunc(inputGrace, func() {
+		c.tell(func() {
+			if c.sess == s && s.exited != nil {
+				c.endProcess(why)
+			}
+		})
+	})
+}
+
 // inputEnded notes that the pipe is closed; that is not an exit (rule 21). A
 // child that stays can say nothing more, so it is ended.
 func (c *conversation) inputEnded() {
 	s := c.sess
 	s.recv = nil
 	close(s.inputDone)
-	time.AfterFunc(inputGrace, func() {
-		c.tell(func() {
-			if c.sess == s && s.exited != nil {
-				c.endProcess("output_closed")
-			}
-		})
-	})
+	c.endIfAlive(s, "output_closed")
 }
 
 // reap sees to it that nothing of the exited process is left and that what it
@@ -458,8 +488,11 @@ func exitCause(s *session, exit process.Exit, stderr string) *Error {
 	if exit.Signal != "" {
 		how = "by signal " + exit.Signal
 	}
-	if s.ending == "output_closed" {
+	switch s.ending {
+	case "output_closed":
 		how = "after closing its output, " + how
+	case "input_closed":
+		how = "after its input could not be written, " + how
 	}
 	e := fail(CodeHarnessExited, "The harness ended %s.", how)
 	if stderr != "" {

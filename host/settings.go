@@ -20,23 +20,19 @@ func (h *Host) ConfigureNextTurn(ctx context.Context, conversation string, expec
 	if err != nil {
 		return Controls{}, err
 	}
-	err = c.call(ctx, func() error {
+	return ask(ctx, c, func() (Controls, error) {
 		if expectedRevision != c.row.SettingsRev {
-			return failField(CodeStaleRevision, "revision", "Revision %d was given, the settings are at %d.", expectedRevision, c.row.SettingsRev)
+			return Controls{}, failField(CodeStaleRevision, "revision", "Revision %d was given, the settings are at %d.", expectedRevision, c.row.SettingsRev)
 		}
 		next, err := c.patched(c.settings, p)
 		if err != nil {
-			return err
+			return Controls{}, err
 		}
-		return c.transact(ctx, func() error {
+		return c.controlsAfter(c.transact(ctx, func() error {
 			c.remember(next, "user")
 			return nil
-		})
+		}))
 	})
-	if err != nil {
-		return Controls{}, err
-	}
-	return h.Controls(ctx, conversation)
 }
 
 // remember stores new remembered settings in the running transaction.

@@ -18,6 +18,9 @@ type stopping struct {
 	steer bool
 	// overdue: the grace time passed without an end.
 	overdue bool
+	// released: a person sent, resumed, steered or answered since, so what waits is
+	// not held when the turn ends.
+	released bool
 }
 
 // Stop ends the running turn: what the agent asked is withdrawn, the harness is
@@ -33,10 +36,13 @@ func (h *Host) Stop(ctx context.Context, conversation string, o StopOptions) (Co
 	if err != nil {
 		return Controls{}, err
 	}
-	if err := c.callUrgent(ctx, func() error { return c.stopRunning(o) }); err != nil {
-		return Controls{}, err
-	}
-	return h.Controls(ctx, conversation)
+	return askUrgent(ctx, c, func() (Controls, error) {
+		if err := c.stopRunning(o); err != nil {
+			return Controls{}, err
+		}
+		c.commit()
+		return c.controlsAfter(c.trouble)
+	})
 }
 
 func (c *conversation) stopRunning(o StopOptions) error {
@@ -44,11 +50,17 @@ func (c *conversation) stopRunning(o StopOptions) error {
 		if o.Turn != "" && o.Turn != t.ID {
 			return failField(CodeTurnNotRunning, "turn", "Turn %s runs.", t.ID)
 		}
+		if c.trouble != nil {
+			return c.stopUnrecorded()
+		}
 		c.cancelTurn(t, abi.WithdrawStop, false)
 		return nil
 	}
 	if o.Turn != "" {
 		return failField(CodeTurnNotRunning, "turn", "No turn runs.")
+	}
+	if c.trouble != nil {
+		return c.trouble
 	}
 	if c.launch != nil || c.sess != nil && c.sess.state == SessionStarting {
 		c.abortStart()
@@ -61,6 +73,19 @@ func (c *conversation) stopRunning(o StopOptions) error {
 	return &Error{Code: CodeNothingRunning}
 }
 
+// stopUnrecorded ends the process while the store takes nothing: no request of
+// ours can be written to it before it is committed, but a person must be able to
+// stop an agent also on a full disk. What it means for the turn is settled and
+// told once there is room.
+func (c *conversation) stopUnrecorded() error {
+	if s := c.sess; s != nil && s.ending == "" {
+		s.ending, s.state = "stop", SessionStopping
+		c.hold(CodeHoldStopped)
+		c.endNow(s)
+	}
+	return c.trouble
+}
+
 // cancelTurn withdraws what the agent asked and asks it to cancel the turn, once.
 func (c *conversation) cancelTurn(t *turn, why abi.WithdrawReason, steer bool) {
 	if c.stop != nil {
@@ -68,16 +93,27 @@ func (c *conversation) cancelTurn(t *turn, why abi.WithdrawReason, steer bool) {
 		if c.stop.overdue {
 			c.endProcess("stop")
 		}
+		if !steer {
+			c.stop.released = false
+			c.holdWaiting(t)
+		}
 		return
 	}
 	c.stop = &stopping{turn: t.ID, deadline: time.Now().Add(c.h.cfg.StopGrace), steer: steer}
 	c.dirty = true
 	c.withdrawAll(why)
 	c.step(&abi.Event{Stop: &abi.Stop{Turn: t.ID}}, "")
-	if !steer && slices.ContainsFunc(c.live, func(o *turn) bool { return o != t && o.State == store.TurnQueued }) {
-		c.hold(CodeHoldStopped)
+	if !steer {
+		c.holdWaiting(t)
 	}
 	c.tx.urgent = true
+}
+
+// holdWaiting holds what waits behind a turn that a person stops.
+func (c *conversation) holdWaiting(t *turn) {
+	if slices.ContainsFunc(c.live, func(o *turn) bool { return o != t && o.State == store.TurnQueued }) {
+		c.hold(CodeHoldStopped)
+	}
 }
 
 // stopOverdue is called when a stopped turn has not ended in time.
@@ -121,12 +157,7 @@ func (h *Host) Steer(ctx context.Context, conversation string, m Message) (Turn,
 	if err != nil {
 		return Turn{}, err
 	}
-	var out Turn
-	err = c.call(ctx, func() error {
-		out, err = c.steer(ctx, m, content, blobs)
-		return err
-	})
-	return out, err
+	return ask(ctx, c, func() (Turn, error) { return c.steer(ctx, m, content, blobs) })
 }
 
 func (c *conversation) steer(ctx context.Context, m Message, content []abi.Content, blobs []store.Blob) (Turn, error) {
@@ -151,7 +182,7 @@ func (c *conversation) steer(ctx context.Context, m Message, content []abi.Conte
 	var t *turn
 	err := c.transact(ctx, func() error {
 		t = c.accept(newSubmission{clientID: m.ClientID, origin: abi.OriginSteer, content: content, blobs: blobs, settings: settings, rev: c.row.SettingsRev})
-		c.blocked = false
+		c.unblock()
 		if !native {
 			for _, o := range append([]*turn(nil), c.live...) {
 				if o != t && o.Origin == string(abi.OriginSteer) && o.State == store.TurnQueued && !o.claimed {

@@ -152,7 +152,8 @@ func (c *conversation) onTurnEnded(e *abi.TurnEnded) {
 		c.delivered(t, "turn ended")
 	}
 	t.StopReason = e.StopReason
-	steered := c.stop != nil && c.stop.steer
+	// A steer makes way for a message, and after a stop a person may have sent one.
+	goOn := c.stop != nil && (c.stop.steer || c.stop.released)
 	state := store.TurnCompleted
 	switch e.Status {
 	case abi.TurnInterrupted:
@@ -168,7 +169,7 @@ func (c *conversation) onTurnEnded(e *abi.TurnEnded) {
 	switch {
 	case e.Outage:
 		c.hold(CodeHoldProviderOutage)
-	case steered:
+	case goOn:
 	case state == store.TurnInterrupted || state == store.TurnNotSent:
 		c.hold(CodeHoldStopped)
 	}
@@ -221,6 +222,10 @@ func (c *conversation) requeue(t *turn, evidence string) {
 		c.running = nil
 	}
 	c.saveTurn(t)
+	if c.blocked {
+		// It was running when that was decided, and waits only now.
+		c.hold(c.blockedBy)
+	}
 }
 
 // settleAfterExit decides what the end of the process means for what was under
@@ -231,6 +236,9 @@ func (c *conversation) settleAfterExit(s *session, cause *Error) {
 		case t.State == store.TurnQueued && t.steerOf != "":
 			t.steerOf = ""
 			c.requeue(t, "the running turn ended before it was steered")
+		case t.State == store.TurnQueued && t.claimed && c.stop != nil && c.stop.turn == t.ID && !c.closing:
+			// A person stopped it before anything was sent: it must not start anew.
+			c.endTurn(t, store.TurnNotSent, string(CodeHoldStopped), "")
 		case t.State == store.TurnQueued && t.claimed:
 			c.requeue(t, "nothing was sent before the process ended")
 		case t.State == store.TurnDispatched && t.notWritten:
@@ -248,7 +256,7 @@ func (c *conversation) settleAfterExit(s *session, cause *Error) {
 	c.compact("")
 	c.cardsAfterExit(s)
 	switch s.ending {
-	case "", "output_closed":
+	case "", "output_closed", "input_closed":
 		c.setProblem(abi.Problem{Code: string(cause.Code), Field: "session", Message: cause.Error()})
 		c.hold(cause.Code)
 	case "closed":

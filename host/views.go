@@ -119,6 +119,16 @@ func (c *conversation) publish() {
 	c.view.Store(v)
 }
 
+// controlsAfter answers a request that changed something with what it left, or
+// with its error.
+func (c *conversation) controlsAfter(err error) (Controls, error) {
+	if err != nil {
+		return Controls{}, err
+	}
+	c.publish()
+	return *c.view.Load(), nil
+}
+
 // Controls returns what a client shows beside the composer. It never waits for
 // the session.
 func (h *Host) Controls(ctx context.Context, conversation string) (Controls, error) {

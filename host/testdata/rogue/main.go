@@ -39,6 +39,8 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 			for range 10 {
 				out.Log(&abi.Log{Text: strings.Repeat("x", 4<<20)})
 			}
+		case text == "silent":
+			return
 		case text == "undeclared":
 			out.Call(&abi.Call{Token: "u", Method: "config/value/write", Params: abi.Raw("{}")})
 		case text == "misfit":
