@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/aoagents/ao-host/abi"
@@ -58,12 +59,11 @@ func (c *conversation) pump() bool {
 	if c.closing || c.quit || c.running != nil || c.stop != nil {
 		return false
 	}
-	s := c.sess
-	if s != nil && s.relaunch && s.ending == "" && !s.agentRuns {
+	s, t := c.sess, c.next()
+	if s != nil && s.ending == "" && !s.agentRuns && c.needsRelaunch(t) {
 		c.endProcess("relaunch")
 		return false
 	}
-	t := c.next()
 	if t == nil {
 		return false
 	}
@@ -76,6 +76,29 @@ func (c *conversation) pump() bool {
 	}
 	c.submit(t)
 	return true
+}
+
+// needsRelaunch reports whether the next turn needs another process than the one
+// that runs (rule 7), and says so: the binding asked for one, or the turn's
+// permission is one of the harness's launch flags.
+func (c *conversation) needsRelaunch(t *turn) bool {
+	s := c.sess
+	if s.relaunch || t == nil || s.state != SessionReady {
+		return s.relaunch
+	}
+	if slices.Equal(permissionArgs(s.binding.info.Manifest, t.settings.Permission), s.launchArgs) {
+		return false
+	}
+	c.tellRelaunch(fmt.Sprintf("The permission %q is a launch flag of this harness.", t.settings.Permission))
+	return true
+}
+
+// tellRelaunch shows that the process is to be replaced; the problem goes when
+// the next one is ready.
+func (c *conversation) tellRelaunch(why string) {
+	e := &Error{Code: CodeRelaunch, Detail: sentence(why)}
+	c.setProblem(abi.Problem{Code: string(CodeRelaunch), Field: "session", Message: e.Error(), Needs: abi.NeedsRelaunch})
+	c.tx.urgent = true
 }
 
 // submit hands a turn to the binding, with the settings frozen at acceptance.

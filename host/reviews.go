@@ -73,8 +73,8 @@ func (c *conversation) decideReview(ctx context.Context, p *plan, d PlanDecision
 		}
 		t, err := c.answerReview(ctx, p, k, abi.Reply{Decision: choice.ID}, c.settings.Permission, store.ProposalImplemented, nil)
 		if err == nil && !exact {
-			c.setProblem(abi.Problem{Code: "permission_differs", Field: "permission",
-				Message: "The review offered no decision for the remembered permission; " + string(choice.Permission) + " is in force until the next turn restores it."})
+			e := fail(CodePermissionDiffers, "The permission in force is %q.", choice.Permission)
+			c.setProblem(abi.Problem{Code: string(e.Code), Field: "permission", Message: e.Error()})
 		}
 		return t, err
 	}

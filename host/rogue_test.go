@@ -43,13 +43,35 @@ var rogueModule = sync.OnceValues(func() ([]byte, error) {
 	return module.Pack(raw, m.AppendJSON(nil), sch)
 })
 
+// repack changes the manifest of a module.
+func repack(t *testing.T, wasm []byte, change func(*abi.Manifest)) []byte {
+	t.Helper()
+	m, err := module.ReadManifest(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sch, err := module.ReadSchemas(wasm)
+	if err != nil {
+		t.Fatal(err)
+	}
+	change(&m)
+	out, err := module.Pack(wasm, m.AppendJSON(nil), sch)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
 // newRogueRig drops the module into the bindings folder and allows it, as a person
 // would with a stranger's.
-func newRogueRig(t *testing.T, script string) *rig {
+func newRogueRig(t *testing.T, script string, changes ...func(*abi.Manifest)) *rig {
 	t.Helper()
 	wasm, err := rogueModule()
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, change := range changes {
+		wasm = repack(t, wasm, change)
 	}
 	r := newRig(t, script, func(c *host.Config) { c.Launch["rogue"] = c.Launch["codex"] })
 	drop := filepath.Join(r.dir, "bindings")

@@ -50,6 +50,8 @@ type session struct {
 	relaunch bool
 	// inputLost: a frame could not be written.
 	inputLost bool
+	// launchArgs are the arguments its permission added.
+	launchArgs []string
 
 	validator *validator
 	calls     map[string]*call
@@ -201,11 +203,7 @@ func (h *Host) launchSpec(m abi.Manifest, at store.Conversation, settings abi.Se
 		}
 		extra = o.Env
 	}
-	for _, p := range m.Launch.PermissionArgv {
-		if p.Permission == settings.Permission {
-			argv = append(argv, p.Args...)
-		}
-	}
+	argv = append(argv, permissionArgs(m, settings.Permission)...)
 	for i := range argv {
 		argv[i] = strings.ReplaceAll(argv[i], "{cwd}", at.Cwd)
 	}
@@ -215,6 +213,19 @@ func (h *Host) launchSpec(m abi.Manifest, at store.Conversation, settings abi.Se
 	}
 	out := process.Environment(env, allow, m.Launch.SetEnv, nil)
 	return process.Spec{Argv: argv, Dir: at.Cwd, RealDir: at.RealCwd, Env: append(out, extra...)}
+}
+
+// permissionArgs are the launch flags of a permission; unset is the default one.
+func permissionArgs(m abi.Manifest, p abi.Permission) (args []string) {
+	if p == "" {
+		p = abi.PermissionDefault
+	}
+	for _, a := range m.Launch.PermissionArgv {
+		if a.Permission == p {
+			args = append(args, a.Args...)
+		}
+	}
+	return args
 }
 
 // facts tells the binding which variables are set, never their values.
@@ -258,6 +269,7 @@ func (c *conversation) onLaunched(ctx context.Context, gen int64, l launched, se
 	s.validator = &validator{}
 	s.validator.use(l.set.For(""))
 	m := l.binding.info.Manifest
+	s.launchArgs = permissionArgs(m, settings.Permission)
 	s.conn = transport.Start(transport.Config{
 		R: l.proc.Stdout(), W: l.proc.Stdin(), MaxLine: c.h.cfg.MaxLine, Window: window,
 		Inspect: s.validator.inspect,

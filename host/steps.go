@@ -332,7 +332,7 @@ func (c *conversation) apply(e *abi.Effect, seq uint64, index int, allow string)
 	case e.Problem != nil:
 		c.onProblem(*e.Problem)
 	case e.Relaunch != nil:
-		c.setProblem(abi.Problem{Code: "relaunch", Field: "session", Message: e.Relaunch.Reason, Needs: abi.NeedsRelaunch})
+		c.tellRelaunch(e.Relaunch.Reason)
 		s.relaunch = true
 	case e.History != nil:
 		c.onHistory(e.History)
