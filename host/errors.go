@@ -72,6 +72,11 @@ const (
 	CodeResync              Code = "resync"
 	CodeClosed              Code = "host_closed"
 	CodeInvalidArgument     Code = "invalid_argument"
+	CodeUnknownRoute        Code = "unknown_route"
+	CodeMethodNotAllowed    Code = "method_not_allowed"
+	CodeMediaType           Code = "unsupported_media_type"
+	CodeForeignRequest      Code = "foreign_request"
+	CodeUnreachable         Code = "host_unreachable"
 	CodeExitUnproven        Code = "exit_unproven"
 	CodeUncertainDelivery   Code = "uncertain_delivery"
 	CodeSessionReplaced     Code = "session_replaced"
@@ -121,7 +126,7 @@ var codeTexts = map[Code]string{
 	CodeInterpreterMissing:  "The harness's command is a script whose interpreter was not found. Install the interpreter or extend PATH; the message names it.",
 	CodeLaunchFailed:        "The harness could not be started. The message says why; correct it and send again.",
 	CodeHarnessExited:       "The harness's process ended by itself. Its last output is attached; the next message starts it again.",
-	CodeStartSlow:           "The harness has not answered for 30 seconds. The host goes on waiting; stop aborts the start.",
+	CodeStartSlow:           "The harness is not ready after 30 seconds. The host goes on waiting; stop aborts the start.",
 	CodeStartAborted:        "The start of the harness was aborted. Messages stay queued; resume the queue or send to start again.",
 	CodeProviderVersion:     "The harness has a version that this binding was not made for. It may work; update the binding if it does not.",
 	CodeSignInNeeded:        "The harness is not signed in. Run the sign-in command named in the message, then resume the queue.",
@@ -152,6 +157,11 @@ var codeTexts = map[Code]string{
 	CodeResync:              "The journal no longer goes back that far. Read the conversation as it is now and continue from its newest event.",
 	CodeClosed:              "The host is closed. Open it again.",
 	CodeInvalidArgument:     "A value in the request is not valid. The message names it.",
+	CodeUnknownRoute:        "The API has no such address. Its OpenAPI document lists all of them.",
+	CodeMethodNotAllowed:    "The address does not take this HTTP method. The Allow header names those it takes.",
+	CodeMediaType:           "The body is not declared as JSON. Send it with Content-Type: application/json.",
+	CodeForeignRequest:      "The request came from a web page, or through a name or address that does not belong to this machine alone. Use the socket or the loopback address, from a program.",
+	CodeUnreachable:         "The host could not be reached, or the connection broke. Check that it runs and where it listens, then repeat the request with the same idempotency key.",
 	CodeExitUnproven:        "An earlier process of this conversation may still run, and it could not be ended. End it by hand; its process id is in the message.",
 	CodeUncertainDelivery:   "It is not known whether the message reached the agent, and it is never sent again by itself. Look at what the agent did, then retry it or resume the queue.",
 	CodeSessionReplaced:     "The harness could not restore its session; the conversation goes on in a fresh one that does not know what was said before.",
@@ -172,8 +182,8 @@ var codeTexts = map[Code]string{
 
 // CodeInfo is one row of the table of codes.
 type CodeInfo struct {
-	Code Code
-	Text string
+	Code Code   `json:"code"`
+	Text string `json:"text"`
 }
 
 // Codes lists every code with its sentence, in alphabetical order.

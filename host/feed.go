@@ -65,6 +65,13 @@ func (f *feed) close() {
 	}
 }
 
+// over reports whether the host is closed, or about to be: then reading may fail.
+func (f *feed) over() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.closed
+}
+
 const feedPage = 500
 
 // Events yields the journal of a conversation after the given number: first
@@ -78,20 +85,15 @@ func (h *Host) Events(ctx context.Context, conversation string, after uint64) it
 
 func (h *Host) events(ctx context.Context, conversation string, after uint64, live bool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		row, err := h.store.Conversation(ctx, conversation)
-		if err != nil {
-			yield(Event{}, notFound(err, CodeUnknownConversation, "conversation", conversation))
-			return
-		}
-		if after < row.JournalFloor {
-			yield(Event{}, fail(CodeResync, "The journal begins after event %d.", row.JournalFloor))
+		if err := h.canFollow(ctx, conversation, after); err != nil {
+			yield(Event{}, err)
 			return
 		}
 		for {
 			last, wait := h.feed.newer(conversation, after)
 			page, err := h.store.Events(ctx, conversation, after, feedPage)
 			if err != nil {
-				if ctx.Err() == nil {
+				if ctx.Err() == nil && !h.feed.over() {
 					yield(Event{}, storeError(err))
 				}
 				return
@@ -119,6 +121,18 @@ func (h *Host) events(ctx context.Context, conversation string, after uint64, li
 			}
 		}
 	}
+}
+
+// canFollow says why the journal cannot be read from a number on.
+func (h *Host) canFollow(ctx context.Context, conversation string, after uint64) error {
+	row, err := h.store.Conversation(ctx, conversation)
+	if err != nil {
+		return notFound(err, CodeUnknownConversation, "conversation", conversation)
+	}
+	if after < row.JournalFloor {
+		return fail(CodeResync, "The journal begins after event %d.", row.JournalFloor)
+	}
+	return nil
 }
 
 // Export writes the journal of a conversation as JSON lines, oldest first.

@@ -1,0 +1,20 @@
+package host
+
+import (
+	"net/http"
+	"time"
+)
+
+// DecodeMessage decodes the body of a message as the handler does.
+func DecodeMessage(b []byte) (m Message, err error) {
+	return m, decodeStrict(b, []string{"content"}, &m)
+}
+
+// DecodeAnswer decodes the body of an answer as the handler does.
+func DecodeAnswer(b []byte) (a Answer, err error) { return a, decodeStrict(b, nil, &a) }
+
+// HandlerWith is Handler with other times.
+func (h *Host) HandlerWith(heartbeat, write, body time.Duration) http.Handler {
+	s := &server{h: h, keys: keyLocks{held: map[string]chan struct{}{}}, heartbeat: heartbeat, writeTimeout: write, bodyTimeout: body}
+	return s.handler()
+}
