@@ -19,7 +19,7 @@ func mutate(t *rapid.T, v any) any {
 	case map[string]any:
 		names := slices.Sorted(maps.Keys(v))
 		if len(names) == 0 || rapid.IntRange(0, 9).Draw(t, "add") == 0 {
-			v[rapid.SampledFrom([]string{"extra", "type", "id", "mode"}).Draw(t, "name")] = junk(t)
+			v[rapid.SampledFrom([]string{"extra", "type", "id", "mode", "sessionUpdate", "action"}).Draw(t, "name")] = junk(t)
 			return v
 		}
 		name := rapid.SampledFrom(names).Draw(t, "member")
@@ -45,7 +45,7 @@ func mutate(t *rapid.T, v any) any {
 
 func junk(t *rapid.T) any {
 	return rapid.SampledFrom([]any{
-		nil, true, -1.0, 0.0, 1.5, "", "plan", "readOnly", "never", []any{}, []any{"x"}, map[string]any{}, map[string]any{"type": "plan"},
+		nil, true, -1.0, 0.0, 1.5, "", "plan", "readOnly", "never", "form", "tool_call", []any{}, []any{"x"}, map[string]any{}, map[string]any{"type": "plan"},
 	}).Draw(t, "junk")
 }
 
@@ -53,12 +53,13 @@ func junk(t *rapid.T) any {
 // frame, as it is and with a few places changed, gets the same one as from the
 // plain schema.
 func TestDispatchAgreesWithThePlainSchemaOnRecordingsAndMutations(t *testing.T) {
-	for folder, version := range codexRecordings {
-		b, err := bundled.Read("codex", version)
+	for folder, ref := range recordedVersions() {
+		b, err := bundled.Read(ref.Provider, ref.Version)
 		if err != nil {
 			t.Fatal(err)
 		}
-		fast, plain := openCodex(t).For(version), schemas.PlainValidator(t, b)
+		version := ref.Provider + " " + ref.Version
+		fast, plain := openBinding(t, ref.Provider).For(ref.Version), schemas.PlainValidator(t, b)
 		frames := readRecordings(t, folder)
 		var refused, accepted int
 		compare := func(t interface{ Fatalf(string, ...any) }, p payload, body []byte) {
@@ -101,11 +102,12 @@ func TestDispatchAgreesWithThePlainSchemaOnRecordingsAndMutations(t *testing.T) 
 // The same over samples of every definition of a committed bundle, in both
 // directions, so that no union is left out.
 func TestDispatchAgreesWithThePlainSchemaOnEveryDefinition(t *testing.T) {
-	for _, version := range codexRecordings {
-		b, err := bundled.Read("codex", version)
+	for _, ref := range []schemas.Reference{{Provider: "codex", Version: "0.153.4"}, {Provider: "codex", Version: "0.171.0"}, {Provider: "acp", Version: "2.4.0"}} {
+		b, err := bundled.Read(ref.Provider, ref.Version)
 		if err != nil {
 			t.Fatal(err)
 		}
+		version := ref.Provider + " " + ref.Version
 		counts := map[string]int{}
 		for i, name := range slices.Sorted(maps.Keys(b.Definitions)) {
 			if testing.Short() && i%4 != 0 {

@@ -78,12 +78,20 @@ func coded(t *testing.T, err error) {
 // Whatever a frame holds, it gets a verdict, and the same one from the plain
 // schema.
 func FuzzCheck(f *testing.F) {
-	bundle, err := bundled.Read("codex", "0.171.0")
+	fuzzCheck(f, "codex", schemas.Reference{Provider: "codex", Version: "0.171.0"})
+}
+
+func FuzzCheckACP(f *testing.F) {
+	fuzzCheck(f, "grok", schemas.Reference{Provider: "grok", Version: "1.0.41"})
+}
+
+func fuzzCheck(f *testing.F, folder string, ref schemas.Reference) {
+	bundle, err := bundled.Read(ref.Provider, ref.Version)
 	if err != nil {
 		f.Fatal(err)
 	}
-	fast, plain := openCodex(f).For("0.171.0"), schemas.PlainValidator(f, bundle)
-	frames := readRecordings(f, "codex")
+	fast, plain := openBinding(f, ref.Provider).For(ref.Version), schemas.PlainValidator(f, bundle)
+	frames := readRecordings(f, folder)
 	for i, p := range frames {
 		if len(p.body) < 2000 {
 			f.Add(uint16(i), p.body)
@@ -100,6 +108,28 @@ func FuzzCheck(f *testing.F) {
 		}
 		if a != nil {
 			coded(t, a)
+		}
+	})
+}
+
+// Whatever a recording holds, inferring from it ends with a bundle or an error of
+// a code, and packing the bundle too.
+func FuzzObserve(f *testing.F) {
+	f.Add(frames(`out {"method":"_n","params":{"kind":"a","x":[1,null,{"b c":{}}]}}`, `out {"method":"_n","params":{"kind":{"a":1}}}`))
+	f.Add(frames(`in {"id":1,"method":"_q","params":[]}`, `out {"id":1,"result":null}`))
+	f.Fuzz(func(t *testing.T, text string) {
+		if len(text) > 1<<16 {
+			return
+		}
+		o := observation("rec")
+		o.Unprefixed = "_"
+		b, err := observe(t, o, map[string]string{"rec/a.ndjson": text})
+		if err != nil {
+			coded(t, err)
+			return
+		}
+		if _, err := schemas.Pack([]schemas.Bundle{b}, schemas.Used{}); err != nil {
+			coded(t, err)
 		}
 	})
 }

@@ -22,6 +22,8 @@ type sampled struct {
 	// plain: objects without such a member were seen too.
 	forms map[string]map[string]*sampled
 	plain bool
+	// deep: it lies too deep to be looked at.
+	deep bool
 }
 
 // inference says which members mean more than their type.
@@ -32,7 +34,12 @@ type inference struct {
 	// values are members with a fixed set of words, of which the recordings show
 	// some.
 	values []string
+	// depth is how deep in the payload the inference is.
+	depth int
 }
+
+// maxInferDepth bounds how deep it looks; below, anything is accepted.
+const maxInferDepth = 16
 
 // memberName is a name of a protocol; anything else as a key, such as the text of
 // a question or the name of a model, is data.
@@ -43,6 +50,10 @@ const metaMember = "_meta"
 
 // add takes one more value into account.
 func (s *sampled) add(v any, inf inference) {
+	if inf.depth++; inf.depth > maxInferDepth {
+		s.deep = true
+		return
+	}
 	s.types |= maskOf(v)
 	switch v := v.(type) {
 	case string:
@@ -120,7 +131,7 @@ func (s *sampled) merge(o *sampled) {
 		return
 	}
 	s.types |= o.types
-	s.plain = s.plain || o.plain
+	s.plain, s.deep = s.plain || o.plain, s.deep || o.deep
 	for name, m := range o.members {
 		if s.members == nil {
 			s.members = map[string]*sampled{}
@@ -170,8 +181,8 @@ func (s *sampled) settle() {
 // schema is the schema of the place. name is that of the member it is of.
 func (s *sampled) schema(name string, inf inference) map[string]any {
 	switch {
-	case s == nil || s.types&^maskNull == 0:
-		// Nothing or null was seen: anything may come.
+	case s == nil || s.deep || s.types&^maskNull == 0:
+		// Nothing or null was seen, or not looked at: anything may come.
 		return map[string]any{}
 	case slices.Contains(inf.values, name) && s.types&^maskNull == maskString:
 		// Further words than those seen may come; the list is for the names.

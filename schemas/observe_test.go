@@ -295,6 +295,21 @@ func TestEverythingSeenPassesTheSchemaInferredFromIt(t *testing.T) {
 	})
 }
 
+func TestInferringStopsAtADepthBelowWhichAnythingGoes(t *testing.T) {
+	nest := func(n int, in string) string { return strings.Repeat(`{"a":[`, n) + in + strings.Repeat(`]}`, n) }
+	b, err := observe(t, observation("rec"), map[string]string{"rec/a.ndjson": frames(`out {"method":"_n","params":` + nest(500, "1") + `}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Definitions["N"] = b.Methods[0].Params
+	check := schemas.Verdicts(t, b, "N", false)
+	for body, ok := range map[string]bool{nest(20, `{"b":2}`): true, nest(3, "1"): false} {
+		if _, err := check([]byte(body)); (err == nil) != ok {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
 func randomJSON(t *rapid.T, depth int) any {
 	shapes := []string{"null", "bool", "number", "string"}
 	if depth > 0 {

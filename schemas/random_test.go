@@ -75,6 +75,12 @@ func randomSchema(depth int) *rapid.Generator[map[string]any] {
 				s["additionalProperties"] = false
 			}
 		}
+		if depth > 0 && rapid.IntRange(0, 9).Draw(t, "negated") == 0 {
+			s["not"] = sub("not")
+		}
+		if rapid.IntRange(0, 9).Draw(t, "forgiven") == 0 {
+			s[rapid.SampledFrom([]string{"x-deserialize-default-on-error", "x-deserialize-skip-invalid-items", "x-deserialize-default-on-null"}).Draw(t, "how")] = true
+		}
 		return s
 	})
 }

@@ -2,6 +2,7 @@ package schemas_test
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
@@ -22,6 +23,24 @@ type payload struct {
 
 // codexRecordings are the folders of recordings and the version they are of.
 var codexRecordings = map[string]string{"codex": "0.171.0", "codex-0.153": "0.153.4"}
+
+// recordedVersions are all folders of recordings.
+func recordedVersions() map[string]schemas.Reference {
+	all := maps.Clone(acpRecordings)
+	for folder, version := range codexRecordings {
+		all[folder] = schemas.Reference{Provider: "codex", Version: version}
+	}
+	return all
+}
+
+// openBinding opens what a binding of the harness packs.
+func openBinding(t testing.TB, harness string) *schemas.Set {
+	t.Helper()
+	if harness == "codex" {
+		return openCodex(t)
+	}
+	return openACP(t, harness)
+}
 
 // readRecordings returns every frame recorded with a version. Results are matched
 // with the request they answer by direction and raw id.
