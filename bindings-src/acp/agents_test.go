@@ -2,7 +2,6 @@ package acp_test
 
 import (
 	"path/filepath"
-	"sync"
 	"testing"
 
 	"github.com/aoagents/ao-host/abi"
@@ -79,16 +78,9 @@ func eachAgent(t *testing.T, test func(t *testing.T, a *agent)) {
 	}
 }
 
-var loaded sync.Map
-
 func schemasOf(t testing.TB, a *agent) *acptest.Schemas {
 	t.Helper()
-	if s, ok := loaded.Load(a.name); ok {
-		return s.(*acptest.Schemas)
-	}
-	s := acptest.LoadSchemas(t, a.manifest)
-	loaded.Store(a.name, s)
-	return s
+	return acptest.LoadSchemas(t, a.manifest)
 }
 
 // rig is a rig on an agent, with its schemas.

@@ -34,7 +34,7 @@ func withOption(t testing.TB, session, id, value string) string {
 	}
 	list, _ := s["configOptions"].([]any)
 	for _, o := range list {
-		if m := o.(map[string]any); m["id"] == id {
+		if m, ok := o.(map[string]any); ok && m["id"] == id {
 			if m["type"] == "boolean" {
 				m["currentValue"] = value == "true"
 			} else {

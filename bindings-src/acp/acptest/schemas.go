@@ -3,6 +3,7 @@ package acptest
 import (
 	"encoding/json"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/aoagents/ao-host/abi"
@@ -27,8 +28,21 @@ func ReadManifest(t testing.TB, file string) (m abi.Manifest) {
 	return m
 }
 
+// loaded are the schemas by manifest: compiling them takes a while.
+var loaded sync.Map
+
 // LoadSchemas reads the bundled schemas of a manifest's harness.
 func LoadSchemas(t testing.TB, manifest string) *Schemas {
+	t.Helper()
+	if s, ok := loaded.Load(manifest); ok {
+		return s.(*Schemas)
+	}
+	s := loadSchemas(t, manifest)
+	loaded.Store(manifest, s)
+	return s
+}
+
+func loadSchemas(t testing.TB, manifest string) *Schemas {
 	t.Helper()
 	m := ReadManifest(t, manifest)
 	bundles, err := bundled.All(m.Harness)
