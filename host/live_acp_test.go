@@ -1,0 +1,99 @@
+package host_test
+
+import (
+	"bytes"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/host"
+	"github.com/aoagents/ao-host/lab"
+	"github.com/aoagents/ao-host/lab/model"
+)
+
+// acpHarness is what differs between the real ACP harnesses of the lab.
+type acpHarness struct {
+	id, version string
+	// home sets up the harness on a scripted model.
+	home func(t *testing.T, h lab.Harness, srv *model.Server) lab.Home
+}
+
+var acpHarnesses = []acpHarness{
+	{id: "claude", version: "0.101.0", home: claudeHome},
+	{id: "claude", version: "0.49.0", home: claudeHome},
+	{id: "grok", version: "1.0.41", home: grokHome},
+}
+
+func claudeHome(t *testing.T, h lab.Harness, srv *model.Server) lab.Home {
+	return lab.ClaudeHome(t, h, srv.URL(), lab.ClaudeOptions{})
+}
+
+func grokHome(t *testing.T, h lab.Harness, srv *model.Server) lab.Home {
+	return lab.GrokHome(t, h, srv.URL()+"/v1", lab.GrokOptions{})
+}
+
+// eachACP runs a test with every pinned ACP harness. One that is not installed is
+// skipped loudly, or fails under AO_LIVE=1.
+func eachACP(t *testing.T, test func(t *testing.T, a acpHarness)) {
+	for _, a := range acpHarnesses {
+		t.Run(a.id+" "+a.version, func(t *testing.T) {
+			lab.Require(t, a.id, a.version)
+			t.Parallel()
+			test(t, a)
+		})
+	}
+}
+
+// newLiveACP starts the scripted model and opens a host with one conversation on the
+// harness, on a data folder of its own.
+func newLiveACP(t *testing.T, a acpHarness, steps ...model.Step) *live {
+	t.Helper()
+	h := lab.Require(t, a.id, a.version)
+	srv := model.Start(t, model.Script{Steps: steps})
+	l := &live{model: srv, home: a.home(t, h, srv), version: a.version}
+	// Every live test runs in a project whose path needs care (L2).
+	l.rig = &rig{t: t, dir: filepath.Join(t.TempDir(), "data"), cwd: filepath.Join(t.TempDir(), "pro ject's äß"), home: l.home.Dir}
+	if err := os.Mkdir(l.cwd, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	var mu sync.Mutex
+	l.cfg = liveConfig(l.dir, l.home)
+	l.cfg.Logger = slog.New(slog.NewTextHandler(lockedWriter{&mu, &log}, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	var err error
+	if l.h, err = host.Open(t.Context(), l.cfg); err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		l.close()
+		if mu.Lock(); t.Failed() {
+			t.Logf("the host's log:\n%s", log.String())
+		}
+		mu.Unlock()
+	})
+	t.Cleanup(l.honest)
+	c, err := l.h.Create(t.Context(), host.NewConversation{Harness: a.id, Cwd: l.cwd})
+	if err != nil {
+		t.Fatalf("create: %v", err)
+	}
+	l.conv = c.ID
+	return l
+}
+
+func TestLiveACP_AMessageIsAnswered(t *testing.T) {
+	eachACP(t, func(t *testing.T, a acpHarness) {
+		l := newLiveACP(t, a, on("hi", says("Hello there.")))
+		turn := l.send("hi")
+		l.untilTurn(turn.ID, host.TurnCompleted)
+		if got := l.texts(abi.ItemMessage); len(got) != 1 || strings.TrimSpace(got[0]) != "Hello there." {
+			t.Fatalf("the agent said %q", got)
+		}
+		if n := len(l.model.AgentRequests()); n != 1 {
+			t.Errorf("the model was asked %d times", n)
+		}
+	})
+}
