@@ -3,8 +3,10 @@ package schemas
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path"
 	"path/filepath"
 	"slices"
@@ -91,7 +93,9 @@ func validProvider(id string) bool { return id != "" && !strings.ContainsAny(id,
 type ObserveOptions struct {
 	// Root holds the recordings, Tree the bundle that is extended.
 	Root, Tree fs.FS
-	// Out is the folder that gets <provider>/<version>/; empty: nothing is written.
+	// Out is the folder that gets <provider>/<version>/, and the bundle that is
+	// extended if it is not there yet, so that it can be packed from. Empty: nothing
+	// is written.
 	Out string
 	// Now dates the provenance; nil means time.Now.
 	Now func() time.Time
@@ -151,7 +155,22 @@ func Observe(o Observation, opts ObserveOptions) (Bundle, error) {
 	if opts.Out == "" {
 		return b, nil
 	}
+	if err := writeBase(opts.Out, &base); err != nil {
+		return Bundle{}, err
+	}
 	return b, writeBundle(filepath.Join(opts.Out, o.Provider, o.Version), text, b.Provenance)
+}
+
+func writeBase(out string, base *Bundle) error {
+	dir := filepath.Join(out, base.Provenance.Provider, base.Provenance.Version)
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text, err := base.Encode()
+	if err != nil {
+		return err
+	}
+	return writeBundle(dir, text, base.Provenance)
 }
 
 // watcher collects the methods that the protocol does not publish.

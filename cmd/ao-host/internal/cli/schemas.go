@@ -3,6 +3,7 @@ package cli
 import (
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 
 func (a *App) schemasCommand() *cobra.Command {
 	return group("schemas", "List, generate and compare provider schemas",
-		a.schemasListCommand(), a.schemasGenerateCommand(), a.schemasDiffCommand())
+		a.schemasListCommand(), a.schemasGenerateCommand(), a.schemasObserveCommand(), a.schemasDiffCommand())
 }
 
 // treeOf is the folder of bundles that a command works on.
@@ -53,13 +54,17 @@ func (a *App) schemasListCommand() *cobra.Command {
 func (a *App) schemasGenerateCommand() *cobra.Command {
 	var out string
 	var command []string
+	var version, installed string
 	cmd := &cobra.Command{
 		Use: "generate PROVIDER -o DIR", Short: "Run a provider's own schema generator and write the bundle", Args: exactly("a provider"),
+		Long: "Run a provider's own schema generator and write the bundle. Where the schemas are\nfiles of a published package, npm gets it, or an installed copy is read.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
 				return usagef("-o is needed")
 			}
-			b, err := schemas.Generate(cmd.Context(), schemas.GenerateOptions{Provider: args[0], Command: command, Out: out})
+			b, err := schemas.Generate(cmd.Context(), schemas.GenerateOptions{
+				Provider: args[0], Command: command, PackageVersion: version, PackageDir: installed, Out: out,
+			})
 			if err != nil {
 				return err
 			}
@@ -72,6 +77,38 @@ func (a *App) schemasGenerateCommand() *cobra.Command {
 	cmd.ValidArgs = schemas.Providers()
 	cmd.Flags().StringVarP(&out, "output", "o", "", "folder that gets PROVIDER/VERSION/")
 	cmd.Flags().StringArrayVar(&command, "launch", nil, "command that runs the provider instead of the\nusual one; once for each word")
+	cmd.Flags().StringVar(&version, "package-version", "", "version of a published package (default: the\nnewest)")
+	cmd.Flags().StringVar(&installed, "package-dir", "", "folder of an installed copy of the package")
+	return cmd
+}
+
+func (a *App) schemasObserveCommand() *cobra.Command {
+	var out, dir, root string
+	cmd := &cobra.Command{
+		Use: "observe FILE -o DIR", Short: "Infer from recordings what a harness sends beside its protocol", Args: exactly("an observation file"),
+		Long: "Infer from recordings what a harness sends beside the protocol it speaks, and\nwrite a bundle that extends the protocol's. FILE says which recordings; it and\nthe folders it names are relative to the root.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			if out == "" {
+				return usagef("-o is needed")
+			}
+			files := os.DirFS(root)
+			o, err := schemas.ReadObservation(files, filepath.ToSlash(filepath.Clean(args[0])))
+			if err != nil {
+				return err
+			}
+			b, err := schemas.Observe(o, schemas.ObserveOptions{Root: files, Tree: treeOf(dir), Out: out})
+			if err != nil {
+				return err
+			}
+			if a.json {
+				return a.print(b.Provenance)
+			}
+			return a.write("%s %s: %d methods beside those of %s %s\ndigest %s\n", display.Line(o.Provider), display.Line(o.Version), len(b.Methods), display.Line(o.Extends.Provider), display.Line(o.Extends.Version), b.Provenance.Digest)
+		},
+	}
+	cmd.Flags().StringVarP(&out, "output", "o", "", "folder that gets PROVIDER/VERSION/ and, if it is\nnot there, the bundle of the protocol")
+	cmd.Flags().StringVar(&dir, "from", "", "folder of schema bundles (default: those of\nthis program)")
+	cmd.Flags().StringVar(&root, "root", ".", "folder that FILE is relative to")
 	return cmd
 }
 
