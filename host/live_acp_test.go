@@ -3,7 +3,6 @@ package host_test
 import (
 	"bytes"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -49,17 +48,13 @@ func eachACP(t *testing.T, test func(t *testing.T, a acpHarness)) {
 }
 
 // newLiveACP starts the scripted model and opens a host with one conversation on the
-// harness, on a data folder of its own.
-func newLiveACP(t *testing.T, a acpHarness, steps ...model.Step) *live {
+// harness, which works in cwd, on a data folder of its own.
+func newLiveACP(t *testing.T, a acpHarness, cwd string, steps ...model.Step) *live {
 	t.Helper()
 	h := lab.Require(t, a.id, a.version)
 	srv := model.Start(t, model.Script{Steps: steps})
 	l := &live{model: srv, home: a.home(t, h, srv), version: a.version}
-	// Every live test runs in a project whose path needs care (L2).
-	l.rig = &rig{t: t, dir: filepath.Join(t.TempDir(), "data"), cwd: filepath.Join(t.TempDir(), "pro ject's äß"), home: l.home.Dir}
-	if err := os.Mkdir(l.cwd, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	l.rig = &rig{t: t, dir: filepath.Join(t.TempDir(), "data"), cwd: cwd, home: l.home.Dir}
 	var log bytes.Buffer
 	var mu sync.Mutex
 	l.cfg = liveConfig(l.dir, l.home)
@@ -86,7 +81,7 @@ func newLiveACP(t *testing.T, a acpHarness, steps ...model.Step) *live {
 
 func TestLiveACP_AMessageIsAnswered(t *testing.T) {
 	eachACP(t, func(t *testing.T, a acpHarness) {
-		l := newLiveACP(t, a, on("hi", says("Hello there.")))
+		l := newLiveACP(t, a, t.TempDir(), on("hi", says("Hello there.")))
 		turn := l.send("hi")
 		l.untilTurn(turn.ID, host.TurnCompleted)
 		if got := l.texts(abi.ItemMessage); len(got) != 1 || strings.TrimSpace(got[0]) != "Hello there." {
