@@ -53,9 +53,9 @@ type Launch struct {
 	// StopEndsProcess: stop ends the process when the turn does not end by
 	// itself (rule 22).
 	StopEndsProcess bool `json:"stop_ends_process,omitempty"`
-	// InstallHint is the sentence shown when the command is not found.
+	// InstallHint is the sentence shown when the command in argv is not found.
 	InstallHint string `json:"install_hint,omitempty"`
-	// VersionArgv prints the harness's version, for doctor.
+	// VersionArgv prints the harness's version. The host does not run it yet.
 	VersionArgv []string `json:"version_argv,omitempty"`
 }
 

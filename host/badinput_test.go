@@ -210,6 +210,28 @@ func TestAHarnessThatCannotStartKeepsTheMessageAndSaysWhy(t *testing.T) {
 	}
 }
 
+func TestAHarnessThatIsNotInstalledIsToldWithTheSentenceOfItsManifest(t *testing.T) {
+	nowhere := []string{"PATH=" + t.TempDir()}
+	r := newRig(t, echo, func(c *host.Config) { c.Launch, c.Env = nil, nowhere })
+	m, err := r.h.Manifest(t.Context(), "codex")
+	if err != nil || m.Launch.InstallHint == "" {
+		t.Fatalf("the manifest has no hint: %v", err)
+	}
+	r.send("Go")
+	if msg := r.problem(host.CodeHarnessNotFound); !strings.Contains(msg, m.Launch.InstallHint) || !strings.Contains(msg, nowhere[0][len("PATH="):]) {
+		t.Fatalf("problem %q", msg)
+	}
+
+	// It would mislead about a command that somebody gave.
+	r = newRig(t, echo, func(c *host.Config) {
+		c.Launch, c.Env = map[string]host.Launch{"codex": {Argv: []string{"another-command"}}}, nowhere
+	})
+	r.send("Go")
+	if msg := r.problem(host.CodeHarnessNotFound); strings.Contains(msg, m.Launch.InstallHint) {
+		t.Fatalf("problem %q", msg)
+	}
+}
+
 func TestARemovedWorkingDirectoryIsNamedAndTheHistoryStaysReadable(t *testing.T) {
 	r := newRig(t, echo)
 	turn := r.send("Go")

@@ -185,12 +185,24 @@ func (h *Host) launch(ctx context.Context, at store.Conversation, settings abi.S
 	}
 	if l.err = ctx.Err(); l.err == nil {
 		l.proc, err = process.Start(spec)
-		l.err = processError(err)
+		l.err = h.installHint(processError(err), l.binding.info.Manifest)
 	}
 	if l.err != nil {
 		_ = l.inst.Close(context.WithoutCancel(ctx))
 	}
 	return l
+}
+
+// installHint adds the manifest's sentence on how to install the harness to the
+// error that its own command was not found.
+func (h *Host) installHint(err error, m abi.Manifest) error {
+	var e *Error
+	_, replaced := h.cfg.Launch[m.Harness]
+	if m.Launch.InstallHint == "" || replaced || !errors.As(err, &e) || e.Code != CodeHarnessNotFound {
+		return err
+	}
+	e.Detail += " " + sentence(m.Launch.InstallHint)
+	return e
 }
 
 // launchSpec turns the manifest's launch data into a command.
@@ -342,12 +354,13 @@ func (c *conversation) launchFailed(gen int64, err error) {
 		c.log.Warn("the previous process may still run", "error", e)
 	}
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateGeneration(ctx, row) })
+	// The cause comes before what follows from it, for who reads the journal.
+	if e.Code != CodeStartAborted && e.Code != CodeHoldClosed {
+		c.setProblem(abi.Problem{Code: string(e.Code), Field: "session", Message: e.Error(), Needs: abi.NeedsNothing})
+	}
 	if e.Code != CodeStartAborted {
 		// An abort held the queue when it was asked for; a person may have sent since.
 		c.hold(e.Code)
-	}
-	if e.Code != CodeStartAborted && e.Code != CodeHoldClosed {
-		c.setProblem(abi.Problem{Code: string(e.Code), Field: "session", Message: e.Error(), Needs: abi.NeedsNothing})
 	}
 	c.journalSession()
 	c.answerProbes(e)
@@ -508,7 +521,7 @@ func exitCause(s *session, exit process.Exit, stderr string) *Error {
 	}
 	e := fail(CodeHarnessExited, "The harness ended %s.", how)
 	if stderr != "" {
-		e.Detail += " It printed: " + stderr
+		e.Detail += " It printed: " + sentence(stderr)
 	}
 	return e
 }

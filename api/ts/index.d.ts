@@ -119,11 +119,11 @@ export interface AgentLaunch {
    */
   stop_ends_process?: boolean;
   /**
-   * InstallHint is the sentence shown when the command is not found.
+   * InstallHint is the sentence shown when the command in argv is not found.
    */
   install_hint?: string;
   /**
-   * VersionArgv prints the harness's version, for doctor.
+   * VersionArgv prints the harness's version. The host does not run it yet.
    */
   version_argv?: string[];
 }
