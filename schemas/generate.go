@@ -175,7 +175,7 @@ func (r runner) run(ctx context.Context, homeVar string, args ...string) ([]byte
 	cmd.Stdout, cmd.Stderr = &out, &stderr
 	if err := cmd.Run(); err != nil {
 		if errors.Is(err, exec.ErrNotFound) {
-			return nil, failf(CodeGeneratorFailed, err, "%q is not installed; install the provider or name its program with the command option", argv[0])
+			return nil, failf(CodeGeneratorFailed, err, "%q is not installed; install the provider, or give the command that runs it with --launch", argv[0])
 		}
 		tail := strings.TrimSpace(stderr.String())
 		if len(tail) > 500 {

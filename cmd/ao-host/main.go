@@ -25,7 +25,7 @@ func run() int {
 	}
 	app := &cli.App{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Env: os.Getenv, Open: open, Self: []string{self}, Signals: signals,
+		Env: os.Getenv, Environ: os.Environ(), Open: open, Self: []string{self}, Signals: signals,
 	}
 	return app.Run(context.Background())
 }

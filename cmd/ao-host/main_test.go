@@ -29,7 +29,7 @@ func TestMain(m *testing.M) {
 			}
 			os.Exit((&cli.App{
 				Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-				Env: os.Getenv, Open: open, Self: []string{self}, Signals: signals,
+				Env: os.Getenv, Environ: os.Environ(), Open: open, Self: []string{self}, Signals: signals,
 			}).Run(context.Background()))
 		},
 		// exits runs a command and wants an exit code: exits 3 ao-host run …
@@ -69,9 +69,7 @@ var warm = sync.OnceValues(func() (string, error) {
 	}
 	warmDir = dir
 	cmd := exec.Command("ao-host", "run", "--harness", "codex", "--launch", "ao-host", "--launch", "scripted-harness", "--dir", dir, "hello")
-	// The scripted harness is found by the environment's PATH and not a login
-	// shell's, which does not know where this test put it.
-	cmd.Env = append(os.Environ(), "AO_HOST_DATA="+filepath.Join(dir, "data"), "CODEX_HOME="+dir, "HOME="+dir, "SHELL=/bin/false")
+	cmd.Env = append(os.Environ(), "AO_HOST_DATA="+filepath.Join(dir, "data"), "CODEX_HOME="+dir, "HOME="+dir)
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		return dir, fmt.Errorf("%w\n%s", err, out)
@@ -109,7 +107,6 @@ func TestScripts(t *testing.T) {
 		Setup: func(e *testscript.Env) error {
 			e.Setenv("AO_HOST_DATA", filepath.Join(e.WorkDir, "data"))
 			e.Setenv("REPO", root)
-			// A login shell may set another PATH, so scripts name the command.
 			self, err := exec.LookPath("ao-host")
 			if err != nil {
 				return err
@@ -121,8 +118,6 @@ func TestScripts(t *testing.T) {
 			if err := warmUp(filepath.Join(e.WorkDir, "data")); err != nil {
 				return err
 			}
-			// Without a login shell the environment is this one.
-			e.Setenv("SHELL", "/bin/sh")
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){

@@ -81,9 +81,12 @@ func (r *Renderer) Event(ev host.Event) error {
 		})
 	case host.EventQueue:
 		return decode(ev, func(q host.Queue) {
-			if q.Held {
+			switch {
+			case q.Held && r.saidProblem(string(q.Reason)):
+				// The problem says more than the reason that follows from it.
+			case q.Held:
 				r.once("held "+string(q.Reason), "!", advice(string(q.Reason), ""))
-			} else {
+			default:
 				r.forget("held ")
 			}
 		})
@@ -361,6 +364,16 @@ func (r *Renderer) problem(p abi.Problem) {
 		text = display.Line(p.Field) + ": " + text
 	}
 	r.once(key, "!", text)
+}
+
+// saidProblem reports whether a problem of a code was told and not taken back.
+func (r *Renderer) saidProblem(code string) bool {
+	for k := range r.told {
+		if strings.HasPrefix(k, "problem "+code+" ") {
+			return true
+		}
+	}
+	return false
 }
 
 // compare says when the provider last reported another mode or permission than

@@ -4,8 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aoagents/ao-host/abi"
@@ -47,6 +49,9 @@ type Session struct {
 	Console *console.Console
 	// JSON: events are written as JSON lines and nobody is asked anything.
 	JSON bool
+	// Options are the options of the command line, as a shell reads them, with
+	// which the conversation has to be gone on with.
+	Options []string
 	// Interrupt delivers the person's Ctrl-C.
 	Interrupt <-chan struct{}
 
@@ -102,7 +107,13 @@ func (s *Session) Run(ctx context.Context) (Outcome, error) {
 			return Failed, err
 		}
 		if done {
-			return out, s.catchUp(ctx, events)
+			if err := s.catchUp(ctx, events); err != nil {
+				return out, err
+			}
+			if len(s.live) > 0 && (out == Failed || out == Stopped) {
+				s.waiting()
+			}
+			return out, nil
 		}
 		select {
 		case a, ok := <-events:
@@ -298,7 +309,7 @@ func (s *Session) advance(ctx context.Context) (Outcome, bool, error) {
 	case len(s.live) > 0 && s.stopping:
 		return Stopped, true, nil
 	case len(s.live) > 0:
-		// What was sent waits in a held queue; the reason was told.
+		// What was sent waits in a held queue; the reason is told.
 		return Failed, true, nil
 	}
 	if out := s.outcome(); out != Done {
@@ -325,16 +336,30 @@ func (s *Session) advance(ctx context.Context) (Outcome, bool, error) {
 // unasked says how to answer what a run without a terminal cannot ask.
 func (s *Session) unasked(what string, c host.Interaction) {
 	s.render.interaction(c)
-	text, command := what+": it waits for a person, and standard input is not a terminal. Answer in a terminal:", "ao-host run --conversation "+s.Conversation
+	text, more := what+": it waits for a person, and standard input is not a terminal. Answer in a terminal:", []string(nil)
 	if c.Ask.Route == abi.RouteNative {
 		// The agent's request ends with its process, which ends with this run.
 		text = what + ": the agent waits for a person, and standard input is not a terminal. The turn is stopped; send it again in a terminal:"
 		if c.Turn != "" {
-			command += " --retry " + c.Turn
+			more = []string{"--retry", c.Turn}
 		}
 	}
+	s.goOn(text, more...)
+}
+
+// waiting says that what was accepted is not lost.
+func (s *Session) waiting() {
+	what := "The message waits"
+	if n := len(s.live); n > 1 {
+		what = fmt.Sprintf("%d messages wait", n)
+	}
+	s.goOn(what + " in the queue. To go on:")
+}
+
+// goOn says with which command the conversation goes on.
+func (s *Session) goOn(text string, more ...string) {
 	s.render.Notice(text)
-	s.render.Paragraph("    " + command)
+	s.render.Paragraph("    " + strings.Join(slices.Concat([]string{"ao-host run --conversation", s.Conversation}, more, s.Options), " "))
 }
 
 func (s *Session) outcome() Outcome {
@@ -482,8 +507,7 @@ func (s *Session) typed(ctx context.Context, in console.Input) (Outcome, bool, e
 		again = true
 		s.render.Notice(in.Err.Error() + ".")
 	case in.Err != nil:
-		s.render.Notice("The input ended. What stays open can be answered in a terminal:")
-		s.render.Paragraph("    ao-host run --conversation " + s.Conversation)
+		s.goOn("The input ended. What stays open can be answered in a terminal:")
 		return NeedsInput, true, nil
 	case s.active == nil:
 		// Its card went while the line was on its way.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,7 +15,9 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/module"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/display"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/packing"
 	"github.com/aoagents/ao-host/host"
+	"github.com/aoagents/ao-host/schemas"
 )
 
 // codeView is one row of the table of codes in JSON.
@@ -23,21 +26,55 @@ type codeView struct {
 	Advice string `json:"advice"`
 }
 
+// ownCodes are the codes of the command line and of its tools for the authors of
+// bindings; the host has none of them.
+var ownCodes = []codeView{
+	{codeFailed, "The command line could not do it. The message says why; correct it and try again."},
+	{codeUsage, "The command line is wrong. The message says what; the help of the command says what it takes."},
+	{schemas.CodeProviderUnknown, "There is no schema generator for this provider. The message lists those there are; the bundle of another one is written by hand."},
+	{schemas.CodeGeneratorFailed, "The provider's schema generator could not be run, or failed. Install the provider, or give its command with --launch."},
+	{schemas.CodeGeneratorOutput, "The provider's schema generator wrote something of another shape than expected. Use a version of the provider that is known."},
+	{schemas.CodeBundleInvalid, "The schema bundle is damaged, or there is none of this version. The message says which; list the bundles, or generate it again."},
+	{schemas.CodeMethodUnknown, "The manifest names a method that the provider's schemas do not have. Correct its name, or leave out the provider version without it."},
+	{schemas.CodeSectionCorrupt, "The schemas inside the module are damaged. Pack the module again."},
+	{schemas.CodeSectionTooLarge, "The schemas inside the module are too large. Name fewer methods or provider versions in the manifest."},
+	{schemas.CodeSectionUnsupported, "The schemas inside the module were packed by a newer version. Update ao-host, or pack the module again."},
+	{schemas.CodeSchemaInvalid, "A schema cannot be compiled. The message names it; correct the bundle it comes from."},
+	{schemas.CodeRecordingInvalid, "A recording is not one frame a line. The message names the line; record it again."},
+	{schemas.CodeObservationInvalid, "The observation is not valid. The message names the member; correct it."},
+	{packing.CodeVersionMissing, "There are no schemas of a provider version that the manifest names. Generate or write them, and name their folder with --schemas."},
+}
+
+// codeTable is every code, by name.
+func codeTable() []codeView {
+	out := slices.Clone(ownCodes)
+	for _, c := range host.Codes() {
+		out = append(out, codeView{string(c.Code), c.Text})
+	}
+	slices.SortFunc(out, func(a, b codeView) int { return strings.Compare(a.Code, b.Code) })
+	return out
+}
+
 func (a *App) codesCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "codes", Short: "List the error codes with what to do about each", Args: exactly(),
-		RunE: func(*cobra.Command, []string) error {
-			codes := host.Codes()
-			if a.json {
-				views := make([]codeView, len(codes))
-				for i, c := range codes {
-					views[i] = codeView{string(c.Code), c.Text}
+		Use: "codes [CODE …]", Short: "List the error codes with what to do about each",
+		Long: "List the error codes with what to do about each, or only those that are named.",
+		RunE: func(_ *cobra.Command, args []string) error {
+			codes := codeTable()
+			for _, name := range args {
+				if !slices.ContainsFunc(codes, func(c codeView) bool { return c.Code == name }) {
+					return usagef("%q is no code", name)
 				}
-				return a.print(views)
+			}
+			if len(args) > 0 {
+				codes = slices.DeleteFunc(codes, func(c codeView) bool { return !slices.Contains(args, c.Code) })
+			}
+			if a.json {
+				return a.print(codes)
 			}
 			var b strings.Builder
 			for _, c := range codes {
-				b.WriteString(string(c.Code) + "\n" + display.Wrap(c.Text, "    ", a.con.Width) + "\n")
+				b.WriteString(c.Code + "\n" + display.Wrap(c.Advice, "    ", a.con.Width) + "\n")
 			}
 			return a.write("%s", b.String())
 		},

@@ -3,7 +3,9 @@ package cli
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,8 +25,10 @@ import (
 )
 
 func (a *App) bindingsCommand() *cobra.Command {
-	return group("bindings", "List, allow, inspect and pack bindings",
+	c := group("bindings", "List, allow, inspect and pack bindings",
 		a.bindingsListCommand(), a.bindingsAllowCommand(), a.bindingsInspectCommand(), a.bindingsPackCommand())
+	c.Long = c.Short + ". A binding is built in, or a .wasm file in the folder\n\"bindings\" of the data folder, which is not run before it is allowed."
+	return c
 }
 
 // builtInHarnesses reads the manifests of the embedded modules; one that cannot
@@ -126,6 +130,13 @@ func (a *App) bindingsAllowCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), nil, func(c core.Core) error {
 				b, err := c.AllowBinding(cmd.Context(), args[0])
+				if host.CodeOf(err) == host.CodeUnknownHarness {
+					dir, derr := a.bindingDir()
+					if derr != nil {
+						return derr
+					}
+					return &host.Error{Code: host.CodeUnknownHarness, Field: "name", Detail: fmt.Sprintf("No module in %s is named %q.", dir, args[0]), Err: err}
+				}
 				if err != nil {
 					return err
 				}
@@ -155,9 +166,10 @@ type sectionView struct {
 
 func (a *App) bindingsInspectCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "inspect FILE", Short: "Show what a module asks for, without running it", Args: exactly("a file"),
+		Use: "inspect FILE|NAME", Short: "Show what a module asks for, without running it", Args: exactly("a file or a name"),
+		Long: "Show what a module asks for, without running it: a file, or by its name one in\nthe bindings folder or one that is built in.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			wasm, err := readModule(args[0])
+			wasm, err := a.moduleOf(args[0])
 			if err != nil {
 				return err
 			}
@@ -203,6 +215,34 @@ func inspect(wasm []byte) (moduleView, error) {
 	}
 	v.Schemas = set.Versions()
 	return v, nil
+}
+
+// bindingDir is where a person puts modules.
+func (a *App) bindingDir() (string, error) {
+	dir, err := a.dataDir()
+	return filepath.Join(dir, "bindings"), err
+}
+
+// moduleOf reads the module of a file, or of a name if there is no such file.
+func (a *App) moduleOf(name string) ([]byte, error) {
+	_, err := os.Stat(name)
+	if err == nil || !errors.Is(err, fs.ErrNotExist) || strings.ContainsRune(name, filepath.Separator) {
+		return readModule(name)
+	}
+	dir, err := a.bindingDir()
+	if err != nil {
+		return nil, err
+	}
+	dropped := filepath.Join(dir, strings.TrimSuffix(name, ".wasm")+".wasm")
+	if _, err := os.Stat(dropped); err == nil {
+		return readModule(dropped)
+	}
+	for _, wasm := range bindingswasm.Modules() {
+		if m, err := module.ReadManifest(wasm); err == nil && m.Harness == name {
+			return wasm, nil
+		}
+	}
+	return nil, usagef("the module could not be read: %q is neither a file, nor a module in %s, nor built in", name, dir)
 }
 
 // readModule reads a file of at most the size that a host loads.
@@ -288,7 +328,7 @@ func (a *App) bindingsPackCommand() *cobra.Command {
 	var out, manifest, tree string
 	cmd := &cobra.Command{
 		Use: "pack -o OUT --manifest FILE [--schemas DIR] IN.wasm", Short: "Make a binding: append the manifest and its schemas to a module", Args: exactly("a module file"),
-		Long: "Make a binding out of what a compiler produced: append the manifest and the\nschemas of the methods that the manifest names, for the provider versions it\nnames. The same input gives the same bytes.",
+		Long: "Make a binding out of what a compiler produced: append the manifest and the\nschemas of the methods that the manifest names, for the provider versions it\nnames. The same input gives the same bytes. A whole example: docs/bindings.md",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" || manifest == "" {
 				return usagef("-o and --manifest are needed")
@@ -301,7 +341,11 @@ func (a *App) bindingsPackCommand() *cobra.Command {
 			if err != nil {
 				return usagef("the manifest could not be read: %v", err)
 			}
-			packed, err := packing.Module(wasm, m, treeOf(tree))
+			bundles, err := treeOf(tree)
+			if err != nil {
+				return err
+			}
+			packed, err := packing.Module(wasm, m, bundles)
 			if err != nil {
 				return err
 			}

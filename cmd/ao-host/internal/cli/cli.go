@@ -28,6 +28,9 @@ type App struct {
 	Stderr io.Writer
 	// Env reads an environment variable.
 	Env func(string) string
+	// Environ is the environment that harnesses are started from: what a command
+	// means is what it means in the person's terminal. Nil: the login shell's.
+	Environ []string
 	// Open opens a data folder.
 	Open core.Opener
 	// Self is the command that starts this program again; the demo's harness is
@@ -77,7 +80,7 @@ question and plan of the agent.
 		Args:          noSuchCommand,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	root.PersistentFlags().StringVar(&a.data, "data", "", "data folder (default $AO_HOST_DATA, else ao-host in\nthe state folder of XDG)")
+	root.PersistentFlags().StringVar(&a.data, "data", "", "data folder (default $AO_HOST_DATA, else\n$XDG_STATE_HOME/ao-host, else\n~/.local/state/ao-host)")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "write JSON")
 	root.PersistentFlags().BoolVar(&a.verbose, "verbose", false, "write the host's log to standard error")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -151,7 +154,7 @@ func (a *App) with(ctx context.Context, launch map[string]host.Launch, do func(c
 	if err != nil {
 		return err
 	}
-	cfg := host.Config{Dir: dir, Launch: launch, LeaveIdle: true}
+	cfg := host.Config{Dir: dir, Launch: launch, Env: a.Environ, LeaveIdle: true}
 	if a.verbose {
 		cfg.Logger = a.logger()
 	}

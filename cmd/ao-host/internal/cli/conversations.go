@@ -1,7 +1,12 @@
 package cli
 
 import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -67,8 +72,10 @@ type conversationView struct {
 }
 
 func (a *App) showCommand() *cobra.Command {
-	return &cobra.Command{
+	var transcript bool
+	cmd := &cobra.Command{
 		Use: "show ID", Short: "Show a conversation: turns, frozen settings, states",
+		Long: "Show a conversation: its turns with their frozen settings and states, and what is\nopen. With --transcript what was said and done instead, as run shows it. The id\nmay be the beginning of one.",
 		Args: exactly("a conversation id"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), nil, func(c core.Core) error {
@@ -76,6 +83,9 @@ func (a *App) showCommand() *cobra.Command {
 				conv, err := find(ctx, c, args[0])
 				if err != nil {
 					return err
+				}
+				if transcript {
+					return a.transcript(ctx, c, conv)
 				}
 				v := conversationView{Conversation: conv}
 				if v.Controls, err = c.Controls(ctx, conv.ID); err != nil {
@@ -97,6 +107,33 @@ func (a *App) showCommand() *cobra.Command {
 				return a.write("%s", showText(v, a.con.Width))
 			})
 		},
+	}
+	cmd.Flags().BoolVar(&transcript, "transcript", false, "show what was said and done")
+	return cmd
+}
+
+// transcript shows the journal of a conversation to a person; the JSON of it is
+// what export writes.
+func (a *App) transcript(ctx context.Context, c core.Core, conv host.Conversation) error {
+	if a.json {
+		return c.Export(ctx, conv.ID, a.Stdout)
+	}
+	var journal bytes.Buffer
+	if err := c.Export(ctx, conv.ID, &journal); err != nil {
+		return err
+	}
+	r := chat.NewRenderer(a.Stdout, a.con.Width, a.con.Color)
+	r.Dir, r.Whole = conv.Cwd, true
+	for dec := json.NewDecoder(&journal); ; {
+		var ev host.Event
+		if err := dec.Decode(&ev); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return fmt.Errorf("the journal cannot be read: %w", err)
+		}
+		if err := r.Event(ev); err != nil {
+			return err
+		}
 	}
 }
 

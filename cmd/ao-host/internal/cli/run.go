@@ -41,6 +41,11 @@ With --conversation an earlier conversation goes on. Without a prompt, what
 waits in it is asked, and a held queue goes on. The prompt "-" is read from
 standard input.
 
+--launch gives the command word by word, found by the PATH of this terminal. To
+try ao-host without any account, let it be its own agent, on a script:
+  ao-host run --harness codex --launch ao-host --launch scripted-harness \
+    --mode plan "Write a greeting"
+
 A setting that is given is remembered for later turns; an empty value resets it
 to the provider's own default.
 
@@ -268,7 +273,7 @@ func (a *App) converse(ctx context.Context, c core.Core, f runFlags, patch host.
 	if err != nil {
 		return chat.Failed, err
 	}
-	s := &chat.Session{Core: c, Conversation: conv.ID, After: conv.LastSeq, Console: a.con, JSON: a.json, Interrupt: interrupt}
+	s := &chat.Session{Core: c, Conversation: conv.ID, After: conv.LastSeq, Console: a.con, JSON: a.json, Options: a.again(f), Interrupt: interrupt}
 	out, err := s.Run(ctx)
 	if err != nil || !a.json {
 		return out, err
@@ -276,6 +281,33 @@ func (a *App) converse(ctx context.Context, c core.Core, f runFlags, patch host.
 	return out, json.NewEncoder(a.Stdout).Encode(runResult{
 		Type: "result", Outcome: out.String(), Exit: exitOf(out), Conversation: conv.ID, Turn: s.Last().ID, State: s.Last().State,
 	})
+}
+
+// again gives the options that a later command needs to find the same data and
+// to start the same harness.
+func (a *App) again(f runFlags) []string {
+	var out []string
+	if a.data != "" {
+		out = append(out, "--data", shellWord(a.data))
+	}
+	if len(f.launch) > 0 {
+		out = append(out, "--harness", shellWord(f.harness))
+	}
+	for _, w := range f.launch {
+		out = append(out, "--launch", shellWord(w))
+	}
+	return out
+}
+
+// shellWord quotes a word for a POSIX shell where it needs that.
+func shellWord(w string) string {
+	plain := func(r rune) bool {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("%+,-./:=@_", r)
+	}
+	if w != "" && strings.IndexFunc(w, func(r rune) bool { return !plain(r) }) < 0 {
+		return w
+	}
+	return display.Exact("'" + strings.ReplaceAll(w, "'", `'\''`) + "'")
 }
 
 // runResult is the last line of a run's JSON output. Its type is none of the

@@ -16,16 +16,23 @@ import (
 )
 
 func (a *App) schemasCommand() *cobra.Command {
-	return group("schemas", "List, generate and compare provider schemas",
+	return group("schemas", "List, generate, infer and compare provider schemas",
 		a.schemasListCommand(), a.schemasGenerateCommand(), a.schemasObserveCommand(), a.schemasDiffCommand())
 }
 
 // treeOf is the folder of bundles that a command works on.
-func treeOf(dir string) fs.FS {
+func treeOf(dir string) (fs.FS, error) {
 	if dir == "" {
-		return bundled.FS()
+		return bundled.FS(), nil
 	}
-	return os.DirFS(dir)
+	st, err := os.Stat(dir)
+	switch {
+	case err != nil:
+		return nil, usagef("the folder of schema bundles could not be read: %v", err)
+	case !st.IsDir():
+		return nil, usagef("%s is a file; schema bundles are a folder with PROVIDER/VERSION/ in it", dir)
+	}
+	return os.DirFS(dir), nil
 }
 
 func (a *App) schemasListCommand() *cobra.Command {
@@ -33,7 +40,11 @@ func (a *App) schemasListCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "List the schemas with where they come from", Args: exactly(),
 		RunE: func(*cobra.Command, []string) error {
-			list, err := schemas.List(treeOf(dir))
+			tree, err := treeOf(dir)
+			if err != nil {
+				return err
+			}
+			list, err := schemas.List(tree)
 			if err != nil {
 				return err
 			}
@@ -57,7 +68,7 @@ func (a *App) schemasGenerateCommand() *cobra.Command {
 	var version, installed string
 	cmd := &cobra.Command{
 		Use: "generate PROVIDER -o DIR", Short: "Run a provider's own schema generator and write the bundle", Args: exactly("a provider"),
-		Long: "Run a provider's own schema generator and write the bundle. Where the schemas are\nfiles of a published package, npm gets it, or an installed copy is read.",
+		Long: "Run a provider's own schema generator and write the bundle. Where the schemas are\nfiles of a published package, npm gets it, or an installed copy is read. There\nis a generator for: " + strings.Join(schemas.Providers(), ", ") + ". The bundle of another provider is inferred from\nrecordings with schemas observe, or written by hand: docs/bindings.md",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
 				return usagef("-o is needed")
@@ -91,12 +102,16 @@ func (a *App) schemasObserveCommand() *cobra.Command {
 			if out == "" {
 				return usagef("-o is needed")
 			}
+			tree, err := treeOf(dir)
+			if err != nil {
+				return err
+			}
 			files := os.DirFS(root)
 			o, err := schemas.ReadObservation(files, filepath.ToSlash(filepath.Clean(args[0])))
 			if err != nil {
 				return err
 			}
-			b, err := schemas.Observe(o, schemas.ObserveOptions{Root: files, Tree: treeOf(dir), Out: out})
+			b, err := schemas.Observe(o, schemas.ObserveOptions{Root: files, Tree: tree, Out: out})
 			if err != nil {
 				return err
 			}
@@ -118,7 +133,10 @@ func (a *App) schemasDiffCommand() *cobra.Command {
 		Use: "diff PROVIDER OLD NEW", Short: "Say what a newer provider version changed", Args: exactly("a provider", "an old version", "a new version"),
 		Long: "Say what a newer provider version changed. With --binding only the methods that\nthe binding uses are compared. The exit code is 0 also when there are breaking\nchanges; they are marked with an exclamation mark.",
 		RunE: func(_ *cobra.Command, args []string) error {
-			tree := treeOf(dir)
+			tree, err := treeOf(dir)
+			if err != nil {
+				return err
+			}
 			older, err := schemas.Read(tree, args[0], args[1])
 			if err != nil {
 				return err

@@ -77,5 +77,5 @@ func present(tree fs.FS, provider, version string) error {
 	if len(have) > 0 {
 		there = strings.Join(have, ", ")
 	}
-	return &schemas.Error{Code: CodeVersionMissing, Message: fmt.Sprintf("The manifest names provider version %s of %s, and there are no schemas of it (there are: %s). Generate them with: ao-host schemas generate.", version, provider, there)}
+	return &schemas.Error{Code: CodeVersionMissing, Message: fmt.Sprintf("The manifest names provider version %s of %s, and there are no schemas of it (there are: %s). Name the folder that has them with --schemas; docs/bindings.md says how to make one.", version, provider, there)}
 }
