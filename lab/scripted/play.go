@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 )
 
@@ -178,13 +179,13 @@ func (r *run) huge(h *Huge) error {
 }
 
 func (r *run) burst(b *Burst) {
-	id := r.s.newID()
+	id, text := r.s.newID(), b.text()
 	item := r.agentMessage(id, "")
 	started := r.start(item)
 	for n := 0; n < b.Count && r.ctx.Err() == nil; n++ {
-		r.delta("item/agentMessage/delta", id, b.Text)
+		r.delta("item/agentMessage/delta", id, text)
 	}
-	item["text"] = string(bytes.Repeat([]byte(b.Text), b.Count))
+	item["text"] = strings.Repeat(text, b.Count)
 	r.complete(item, started)
 }
 

@@ -160,7 +160,7 @@ func (s *Script) validate() error {
 	if !slices.Contains([]string{"", Version171, Version153}, s.Version) {
 		return fmt.Errorf("script: version %q is none of %s, %s", s.Version, Version171, Version153)
 	}
-	if err := validateSteps("start", s.Start); err != nil {
+	if err := validateSteps("start", s.Start, codexProtocol); err != nil {
 		return err
 	}
 	for i := range s.Start {
@@ -170,20 +170,20 @@ func (s *Script) validate() error {
 	}
 	for i := range s.Turns {
 		t := &s.Turns[i]
-		where := t.label(i)
+		where := turnLabel(t.Name, i)
 		if !slices.Contains([]string{"", respondAfterEnd, respondNever}, t.Respond) {
 			return fmt.Errorf("script: %s: respond %q is none of after_end, never", where, t.Respond)
 		}
-		if err := errors.Join(validateSteps(where, t.Steps), validateSteps(where+", steered", t.Steered)); err != nil {
+		if err := errors.Join(validateSteps(where, t.Steps, codexProtocol), validateSteps(where+", steered", t.Steered, codexProtocol)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (t *Turn) label(i int) string {
-	if t.Name != "" {
-		return fmt.Sprintf("turn %q", t.Name)
+func turnLabel(name string, i int) string {
+	if name != "" {
+		return fmt.Sprintf("turn %q", name)
 	}
 	return fmt.Sprintf("turn %d", i+1)
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -167,14 +166,7 @@ func orError(e, fallback *RPCError) *RPCError {
 // Main runs the scripted harness as a program; args are those after the program's name
 // and env is the environment as in os.Environ. It returns the exit code.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
-	lookup := func(name string) string {
-		for i := len(env) - 1; i >= 0; i-- {
-			if value, ok := strings.CutPrefix(env[i], name+"="); ok {
-				return value
-			}
-		}
-		return ""
-	}
+	lookup := environment(env)
 	script, version, err := readArgs(args, stdout)
 	switch {
 	case errors.Is(err, errDone):

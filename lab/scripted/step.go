@@ -46,6 +46,10 @@ type Step struct {
 	Then []Step     `json:"then,omitempty"`
 	Else []Step     `json:"else,omitempty"`
 
+	// Of ACP agents only.
+	Update json.RawMessage `json:"update,omitempty"` // a session update as it stands
+	End    *ACPEnd         `json:"end,omitempty"`
+
 	Raw           *string `json:"raw,omitempty"`
 	RawBase64     string  `json:"raw_base64,omitempty"`
 	Huge          *Huge   `json:"huge,omitempty"`
@@ -74,10 +78,12 @@ type Question struct {
 	Options  []Option `json:"options,omitempty"`
 	Other    bool     `json:"other,omitempty"`
 	Secret   bool     `json:"secret,omitempty"`
+	Multi    bool     `json:"multi,omitempty"` // ACP agents only: any number of options
 }
 
 // Option is a choice on offer.
 type Option struct {
+	ID          string `json:"id,omitempty"` // ACP agents only, where the agent shows one
 	Label       string `json:"label"`
 	Description string `json:"description"`
 }
@@ -189,10 +195,11 @@ type Huge struct {
 	Kind  string `json:"kind"`
 }
 
-// Burst is many deltas of one message.
+// Burst is many deltas of one message, each with this text; Bytes instead makes one of that length.
 type Burst struct {
 	Count int    `json:"count"`
-	Text  string `json:"text"`
+	Text  string `json:"text,omitempty"`
+	Bytes int    `json:"bytes,omitempty"`
 }
 
 // verbs counts the members that say what the step does.
@@ -203,7 +210,7 @@ func (s *Step) verbs() int {
 		s.Permissions != nil, s.Form != nil, s.URL != nil, s.Checklist != nil, s.Usage != nil, s.Child != nil, s.SelfTurn != nil,
 		s.Name != nil, s.Warn != nil, s.Settings != nil, s.Notify != nil, s.Request != nil, s.Item != nil,
 		s.DelayMS > 0, s.WaitInterrupt, s.WaitSteer, s.Fail != nil, s.If != nil, s.Raw != nil, s.RawBase64 != "", s.Huge != nil,
-		s.Burst != nil, s.Stderr != nil, s.Exit != nil, s.CloseStdout, s.IgnoreSIGTERM, s.IgnoreEOF, s.Hang,
+		s.Update != nil, s.End != nil, s.Burst != nil, s.Stderr != nil, s.Exit != nil, s.CloseStdout, s.IgnoreSIGTERM, s.IgnoreEOF, s.Hang,
 	} {
 		if set {
 			n++
@@ -218,12 +225,41 @@ func (s *Step) anywhere() bool {
 		s.IgnoreSIGTERM || s.IgnoreEOF || s.Hang
 }
 
-func validateSteps(where string, steps []Step) error {
+// protocol is one of the two that scripts are written for.
+type protocol int
+
+const (
+	codexProtocol protocol = iota
+	acpProtocol
+)
+
+// foreign names the member of a step that the protocol has nothing for.
+func (s *Step) foreign(p protocol) string {
+	members := map[string]bool{"update": s.Update != nil, "end": s.End != nil}
+	if p == acpProtocol {
+		members = map[string]bool{"ask_async": s.AskAsync != nil, "permissions": s.Permissions != nil, "warn": s.Warn != nil,
+			"item": s.Item != nil, "wait_steer": s.WaitSteer}
+	}
+	for name, set := range members {
+		if set {
+			return name
+		}
+	}
+	return ""
+}
+
+func validateSteps(where string, steps []Step, p protocol) error {
 	for i := range steps {
 		s := &steps[i]
 		at := fmt.Sprintf("script: %s, step %d", where, i+1)
 		if n := s.verbs(); n != 1 {
 			return fmt.Errorf("%s has %d of the members that say what it does; set one", at, n)
+		}
+		if name := s.foreign(p); name != "" {
+			return fmt.Errorf("%s: %s is not for this kind of harness", at, name)
+		}
+		if err := s.End.validate(); err != nil {
+			return fmt.Errorf("%s: end: %w", at, err)
 		}
 		switch {
 		case s.WriteFile != nil && !filepath.IsLocal(s.WriteFile.Path):
@@ -243,7 +279,7 @@ func validateSteps(where string, steps []Step) error {
 			nested = append(nested, s.Child.Steps)
 		}
 		for _, steps := range nested {
-			if err := validateSteps(fmt.Sprintf("%s, step %d", where, i+1), steps); err != nil {
+			if err := validateSteps(fmt.Sprintf("%s, step %d", where, i+1), steps, p); err != nil {
 				return err
 			}
 		}
