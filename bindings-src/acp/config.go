@@ -568,10 +568,9 @@ func (r *Reducer) offersMode(native string) bool {
 func (r *Reducer) catalog() (c abi.Catalog) {
 	m := &r.d.Modes
 	modes := r.offeredModes()
-	switch {
-	case m.Execution.ID == "":
+	if m.Execution.ID == "" {
 		c.Modes = modes
-	default:
+	} else {
 		for _, n := range modes {
 			switch {
 			case n.ID == m.Planning:

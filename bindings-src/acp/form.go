@@ -39,7 +39,6 @@ func (r *Reducer) askElicitation(m *abi.Message, out *guest.Effects) {
 	var q Request
 	var x abi.Interaction
 	mode, toolCall := "", ""
-	scoped := false
 	var schema []byte
 	r.dec.Reset(m.Params)
 	EachKey(&r.dec, func(k []byte, d *jsonwire.Decoder) {
@@ -62,7 +61,7 @@ func (r *Reducer) askElicitation(m *abi.Message, out *guest.Effects) {
 			d.Skip()
 		}
 	})
-	scoped = q.Session != ""
+	scoped := q.Session != ""
 	q.Tool = toolCall
 	if !scoped || r.cur == nil && mode == EnumCreateElicitationRequestModeURL {
 		// Not part of a turn: a sign-in, for example.

@@ -189,14 +189,7 @@ func (r *Reducer) openSession(out *guest.Effects) {
 		r.newSession(out)
 		return
 	}
-	method := ""
-	switch {
-	case r.caps.load:
-		// Preferred: only its answer tells modes and options for certain.
-		method = MethodSessionLoad
-	case r.caps.resume:
-		method = MethodSessionResume
-	default:
+	if !r.caps.load && !r.caps.resume {
 		r.reason = r.d.Title + " cannot restore sessions."
 		r.newSession(out)
 		return
@@ -207,7 +200,8 @@ func (r *Reducer) openSession(out *guest.Effects) {
 	p := append(r.buf[:0], '{')
 	p = jsonwire.AppendField(p, FieldSessionID, r.session)
 	p = r.appendPlace(p)
-	if method == MethodSessionLoad {
+	// Loading is preferred: only its answer tells modes and options for certain.
+	if r.caps.load {
 		r.send(out, &abi.Call{Token: tokenRestore, Method: MethodSessionLoad, Params: p, Restores: true})
 	} else {
 		r.send(out, &abi.Call{Token: tokenRestore, Method: MethodSessionResume, Params: p, Restores: true})

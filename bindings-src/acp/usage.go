@@ -141,7 +141,7 @@ func (r *Reducer) turnUsage(result []byte, out *guest.Effects) {
 	var d jsonwire.Decoder
 	d.Reset(raw)
 	EachKey(&d, func(k []byte, d *jsonwire.Decoder) {
-		name := ""
+		var name string
 		switch string(k) {
 		case FieldInputTokens:
 			name = "input_tokens"

@@ -96,7 +96,7 @@ func identity(meta []byte) string { return acp.Text(meta, acp.FieldPromptID) }
 
 // effortMeta: without a config option the effort goes along with the model.
 func effortMeta(dst []byte, effort string) []byte {
-	return append(jsonwire.AppendField(append(dst, '{'), "reasoningEffort", effort), '}')
+	return append(jsonwire.AppendField(append(dst, '{'), acp.FieldReasoningEffort, effort), '}')
 }
 
 // sessionMeta reads the efforts out of Grok's own session config, whose category
