@@ -74,7 +74,7 @@ func (c *conversation) onInteractionOpened(a *abi.Interaction) {
 	if ask.Turn == "" && c.running != nil && ask.Scope == abi.ScopeTurn && !c.sess.agentRuns {
 		k.TurnID = c.running.ID
 	}
-	unsolicited := ask.Route == abi.RouteNative && ask.Scope == abi.ScopeTurn && c.running == nil
+	unsolicited := ask.Route == abi.RouteNative && ask.Scope == abi.ScopeTurn && c.running == nil && !c.sess.adopted
 	stopped := ask.Route == abi.RouteNative && ask.Scope == abi.ScopeTurn && c.stop != nil
 	if unsolicited || stopped {
 		why := abi.WithdrawUnsolicited
@@ -88,6 +88,11 @@ func (c *conversation) onInteractionOpened(a *abi.Interaction) {
 	row := k.Interaction
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.InsertInteraction(ctx, row) })
 	c.journalCard(k)
+	for _, id := range sortedKeys(c.plans) {
+		if p := c.plans[id]; p.Key == k.Key && c.reviewOf(p) {
+			c.savePlan(p)
+		}
+	}
 	if reply, rule := c.continued(k); rule != "" {
 		c.answerAutomatically(k, reply, rule)
 	} else if decision, rule := c.standIn(k); rule != "" {
@@ -157,6 +162,9 @@ func (c *conversation) withdraw(k *card, why abi.WithdrawReason) {
 	if why == abi.WithdrawExpired {
 		d = abi.DispositionExpired
 	}
+	if c.closing {
+		c.reviewLost(k)
+	}
 	c.closeCard(k, d, "withdrawn: "+string(why))
 }
 
@@ -172,6 +180,10 @@ func (c *conversation) expireCards(turnID string) {
 		if s != nil && k.Generation == s.gen && s.ending == "" {
 			s.queue(abi.Event{Withdraw: &abi.Withdraw{Key: k.Key, Reason: abi.WithdrawExpired}}, k.ask.Token)
 		}
+		if s == nil || s.exited == nil {
+			// Not the agent ended the turn, its process did.
+			c.reviewLost(k)
+		}
 		c.closeCard(k, abi.DispositionExpired, "the turn ended")
 	}
 }
@@ -186,7 +198,11 @@ func (c *conversation) cardsAfterExit(s *session) {
 		switch {
 		case k.State == store.InteractionClaimed && (k.maybeWritten || k.outID != 0 && !k.notWritten):
 			c.closeCard(k, abi.DispositionUncertain, "the process ended while the answer was under way")
+		case k.State == store.InteractionClaimed:
+			c.reviewUndelivered(k)
+			c.closeCard(k, abi.DispositionExpired, "the process ended before the answer was written")
 		default:
+			c.reviewLost(k)
 			c.closeCard(k, abi.DispositionExpired, "the process ended")
 		}
 	}

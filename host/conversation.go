@@ -535,6 +535,7 @@ func (c *conversation) nextWake() time.Duration {
 	}
 	if s := c.sess; s != nil {
 		at(s.slowAt)
+		at(s.agentStop)
 		for _, t := range s.timers {
 			at(t)
 		}
@@ -563,6 +564,9 @@ func (c *conversation) tick() {
 	if due(s.slowAt) {
 		s.slowAt = time.Time{}
 		c.startIsSlow(true, s.proc.Stderr())
+	}
+	if due(s.agentStop) {
+		c.agentOverdue(s)
 	}
 	for _, name := range sortedKeys(s.timers) {
 		if t, ok := s.timers[name]; ok && due(t) {

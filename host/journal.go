@@ -34,7 +34,8 @@ const (
 type SettingsEvent struct {
 	Settings abi.Settings `json:"settings"`
 	Revision int64        `json:"revision"`
-	// Cause is "user", or "implement" when a plan was implemented.
+	// Cause is "user", "implement" when a plan was implemented, or "reopened" when
+	// that decision provably never reached the agent.
 	Cause string `json:"cause"`
 }
 

@@ -24,12 +24,14 @@ func (c *conversation) onProposal(e *abi.Proposal) {
 			c.closePlan(p, store.ProposalSuperseded)
 			continue
 		}
-		if p.body.Text == body.Text {
-			return
-		}
+		changed := p.body.Text != body.Text
 		p.body, p.Body = body, body.AppendJSON(nil)
-		p.Revision++
-		c.savePlan(p)
+		if changed {
+			p.Revision++
+		}
+		if c.reviewOf(p) || changed {
+			c.savePlan(p)
+		}
 		return
 	}
 	if _, err := c.h.store.ProposalByKey(c.ctx, c.id, body.Key); err == nil {
@@ -40,11 +42,7 @@ func (c *conversation) onProposal(e *abi.Proposal) {
 		ID: c.h.cfg.IDs(), ConversationID: c.id, Key: body.Key, Revision: 1, TurnID: body.Turn,
 		State: store.ProposalOpen, Body: body.AppendJSON(nil), OpenedAt: c.h.now(),
 	}}
-	if body.Route == abi.RouteNative {
-		if k := c.cardByKey(body.Key); k != nil {
-			p.InteractionID = k.ID
-		}
-	}
+	c.reviewOf(p)
 	c.plans[p.ID] = p
 	row := p.Proposal
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.InsertProposal(ctx, row) })
@@ -100,7 +98,9 @@ func (h *Host) Plans(ctx context.Context, conversation string) ([]Proposal, erro
 // ContinuePlan implements a plan: one execution submission with the remembered
 // permission, and the remembered mode leaves planning in the same transaction
 // (rule 17). Where the agent waits in its own review the review is answered
-// instead and no turn is added (rule 18). Repeating it returns the first result.
+// instead and no turn is added (rule 18): the result is the turn that waits in it,
+// and empty for a review that was raised again after a restart. Repeating it
+// returns the first result.
 //
 // Errors: unknown_proposal, proposal_closed, client_id_reused.
 func (h *Host) ContinuePlan(ctx context.Context, conversation string, d PlanDecision) (Turn, error) {
@@ -199,8 +199,12 @@ func (c *conversation) decided(ctx context.Context, d PlanDecision, want store.P
 	if err != nil || row.ConversationID != c.id {
 		return Turn{}, notFoundOr(err, CodeUnknownProposal, "proposal", d.Proposal)
 	}
-	if row.State != want || row.ContinuationID == "" {
+	if row.State != want {
 		return Turn{}, failField(CodeProposalClosed, "proposal", "The plan is %s.", row.State)
+	}
+	if row.ContinuationID == "" {
+		// It was decided in a review outside of any turn of ours.
+		return Turn{}, nil
 	}
 	t, err := c.h.store.Turn(ctx, row.ContinuationID)
 	if err != nil {

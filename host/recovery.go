@@ -91,9 +91,14 @@ func (c *conversation) settleCrash(ctx context.Context) (uncertain bool, err err
 		if k == nil || k.ask.Route != abi.RouteNative {
 			continue
 		}
-		if k.State == store.InteractionClaimed && answered[k.ID] {
+		switch {
+		case k.State == store.InteractionClaimed && answered[k.ID]:
 			c.closeCard(k, abi.DispositionUncertain, "the host ended while the answer was under way")
-		} else {
+		case k.State == store.InteractionClaimed:
+			c.reviewUndelivered(k)
+			c.closeCard(k, abi.DispositionExpired, "the host ended before the answer was written")
+		default:
+			c.reviewLost(k)
 			c.closeCard(k, abi.DispositionExpired, "the host ended")
 		}
 	}

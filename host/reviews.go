@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/store"
@@ -26,24 +27,34 @@ func strength(p abi.Permission) int {
 
 func allows(d abi.Decision) bool { return d.Kind == abi.AllowOnce || d.Kind == abi.AllowAlways }
 
-// approving picks the decision that equals the remembered permission, else the
-// nearest weaker one; exact says which it was. A decision that names no
-// permission leaves it alone, so it always fits.
+// approving picks the decision that equals the remembered permission, else one that
+// names none and so leaves it alone, else the nearest weaker one. exact says that
+// the remembered permission is not weakened by it.
 func approving(list []abi.Decision, want abi.Permission) (d abi.Decision, exact, ok bool) {
-	best := -1
+	equal, silent, weaker := -1, -1, -1
 	for i, o := range list {
 		switch {
 		case !allows(o):
-		case o.Permission == "" || strength(o.Permission) == strength(want):
-			return o, true, true
-		case strength(o.Permission) < strength(want) && (best < 0 || strength(o.Permission) > strength(list[best].Permission)):
-			best = i
+		case o.Permission == "":
+			if silent < 0 {
+				silent = i
+			}
+		case strength(o.Permission) == strength(want):
+			if equal < 0 {
+				equal = i
+			}
+		case strength(o.Permission) < strength(want):
+			if weaker < 0 || strength(o.Permission) > strength(list[weaker].Permission) {
+				weaker = i
+			}
 		}
 	}
-	if best < 0 {
-		return abi.Decision{}, false, false
+	for _, i := range []int{equal, silent, weaker} {
+		if i >= 0 {
+			return list[i], i != weaker, true
+		}
 	}
-	return list[best], false, true
+	return abi.Decision{}, false, false
 }
 
 func rejecting(list []abi.Decision) (abi.Decision, bool) {
@@ -155,9 +166,77 @@ func (c *conversation) answerReview(ctx context.Context, p *plan, k *card, reply
 		return turnView(follow.Turn), nil
 	}
 	if running == nil {
+		// A review that was raised again after a restore: no turn of ours runs, and
+		// what the agent asks while it goes on is for the person who decided.
+		if c.sess != nil {
+			c.sess.adopted = true
+		}
 		return Turn{}, nil
 	}
 	return turnView(running.Turn), nil
+}
+
+// reviewOf ties a plan to the review that its agent waits in. Either of the two can
+// be told first.
+func (c *conversation) reviewOf(p *plan) bool {
+	if p.body.Route != abi.RouteNative {
+		return false
+	}
+	k := c.cardByKey(p.Key)
+	if k == nil || k.ask.Type != abi.InteractionReview || p.InteractionID == k.ID {
+		return false
+	}
+	p.InteractionID = k.ID
+	return true
+}
+
+// implementText continues a plan by a message where the binding wrote none, because
+// the agent was to wait for its review.
+const implementText = "Implement the plan."
+
+// reviewLost keeps a plan whose agent waits no longer, because its process is gone:
+// it is still what the person was asked about, so from now on a message continues it.
+func (c *conversation) reviewLost(k *card) {
+	for _, id := range sortedKeys(c.plans) {
+		if p := c.plans[id]; p.InteractionID == k.ID && p.body.ExecutionMode != "" {
+			c.byMessage(p)
+			c.savePlan(p)
+		}
+	}
+}
+
+func (c *conversation) byMessage(p *plan) {
+	p.InteractionID, p.body.Route = "", abi.RouteFollowUp
+	if p.body.ImplementText == "" {
+		p.body.ImplementText = implementText
+	}
+	p.Body = p.body.AppendJSON(nil)
+}
+
+// reviewUndelivered offers a plan again whose decision provably never reached the
+// agent, and takes back what was remembered with it (rule 18). A decision that goes
+// on as a message of its own is not lost.
+func (c *conversation) reviewUndelivered(k *card) {
+	if len(c.plans) > 0 {
+		return
+	}
+	row, err := c.h.store.ProposalByKey(c.ctx, c.id, k.Key)
+	if err != nil || row.InteractionID != k.ID || row.State == store.ProposalOpen || row.ContinuationID != k.TurnID {
+		return
+	}
+	p := &plan{Proposal: row, body: decodeOwn[abi.Proposal](row.Body)}
+	if p.body.ExecutionMode == "" {
+		return
+	}
+	if row.State == store.ProposalImplemented && p.body.PlanningMode != "" && c.settings.Mode == p.body.ExecutionMode {
+		back := c.settings
+		back.Mode = p.body.PlanningMode
+		c.remember(back, "reopened")
+	}
+	c.byMessage(p)
+	p.State, p.ContinuationID, p.ClosedAt = store.ProposalOpen, "", time.Time{}
+	c.plans[p.ID] = p
+	c.savePlan(p)
 }
 
 // reviewClosed expires a plan whose review ended without a decision of ours.

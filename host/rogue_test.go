@@ -66,6 +66,11 @@ func repack(t *testing.T, wasm []byte, change func(*abi.Manifest)) []byte {
 // would with a stranger's.
 func newRogueRig(t *testing.T, script string, changes ...func(*abi.Manifest)) *rig {
 	t.Helper()
+	return newRogueRigWith(t, script, nil, changes...)
+}
+
+func newRogueRigWith(t *testing.T, script string, opts []func(*host.Config), changes ...func(*abi.Manifest)) *rig {
+	t.Helper()
 	wasm, err := rogueModule()
 	if err != nil {
 		t.Fatal(err)
@@ -73,7 +78,7 @@ func newRogueRig(t *testing.T, script string, changes ...func(*abi.Manifest)) *r
 	for _, change := range changes {
 		wasm = repack(t, wasm, change)
 	}
-	r := newRig(t, script, func(c *host.Config) { c.Launch["rogue"] = c.Launch["codex"] })
+	r := newRig(t, script, append(opts, func(c *host.Config) { c.Launch["rogue"] = c.Launch["codex"] })...)
 	drop := filepath.Join(r.dir, "bindings")
 	if err := os.MkdirAll(drop, 0o700); err != nil {
 		t.Fatal(err)

@@ -77,7 +77,14 @@ type session struct {
 	seen       map[string]bool
 	agentTurn  string
 	agentRuns  bool
-	secrets    *secretBox
+	// adopted: the agent goes on from a restored review that a person decided, so
+	// what it asks is not unsolicited.
+	adopted bool
+	// agentStopped: the agent's own turn was asked to stop, and has until agentStop
+	// to end, which is zero once that passed.
+	agentStopped bool
+	agentStop    time.Time
+	secrets      *secretBox
 	// continued counts the requests that an answer also held for, by its key.
 	continued map[string]int
 }

@@ -13,19 +13,27 @@ import (
 // weakest decision that lets them through, once. It never answers questions,
 // forms, URLs or reviews, and what it did is journalled as automatic.
 
-// standIn returns the decision that the permission of the running turn gives to
-// a request by itself, and the name of the rule.
+// standIn returns the decision that the permission in force, that of the running
+// turn, gives to a request by itself, and the name of the rule.
 func (c *conversation) standIn(k *card) (decision, rule string) {
-	t := c.running
-	if t == nil || c.catalog == nil || k.ask.Type != abi.InteractionPermission || k.ask.Route != abi.RouteNative {
+	if c.catalog == nil || k.ask.Type != abi.InteractionPermission || k.ask.Route != abi.RouteNative {
 		return "", ""
 	}
-	want := t.settings.Permission
+	var settings abi.Settings
+	switch {
+	case c.running != nil:
+		settings = c.running.settings
+	case c.sess.adopted:
+		settings = c.settings
+	default:
+		return "", ""
+	}
+	want := settings.Permission
 	i := slices.IndexFunc(c.catalog.Permissions, func(p abi.PermissionChoice) bool { return p.Permission == want })
 	if i < 0 || c.catalog.Permissions[i].Support != abi.SupportStandIn {
 		return "", ""
 	}
-	if c.planning(t.settings.Mode) {
+	if c.planning(settings.Mode) {
 		// While planning the execution permission is remembered, not in force.
 		return "", ""
 	}

@@ -66,11 +66,34 @@ func (c *conversation) stopRunning(o StopOptions) error {
 		c.abortStart()
 		return nil
 	}
-	if s := c.sess; s != nil && s.agentRuns && s.ending == "" {
-		c.step(&abi.Event{Stop: &abi.Stop{}}, "")
+	if s := c.sess; s != nil && (s.agentRuns || s.adopted) && s.ending == "" {
+		c.stopAgent(s)
 		return nil
 	}
 	return &Error{Code: CodeNothingRunning}
+}
+
+// stopAgent stops a turn that the agent began by itself. Messages of ours do not wait
+// for its end, so it is no stop of a turn.
+func (c *conversation) stopAgent(s *session) {
+	if !s.agentStopped {
+		s.agentStopped, s.agentStop = true, time.Now().Add(c.h.cfg.StopGrace)
+		c.withdrawAll(abi.WithdrawStop)
+		c.step(&abi.Event{Stop: &abi.Stop{}}, "")
+		return
+	}
+	if s.agentStop.IsZero() {
+		c.endProcess("stop")
+	}
+}
+
+// agentOverdue is called when a turn of the agent's own has not ended in time after
+// a stop.
+func (c *conversation) agentOverdue(s *session) {
+	s.agentStop = time.Time{}
+	if c.running == nil && s.binding.info.Manifest.Launch.StopEndsProcess {
+		c.endProcess("stop")
+	}
 }
 
 // stopUnrecorded ends the process while the store takes nothing: no request of
@@ -146,8 +169,9 @@ func (c *conversation) abortStart() {
 
 // Steer sends a message into the running turn: natively where the harness can,
 // else by cancelling the turn once and sending the message next; of several
-// waiting steers the last one runs and the others end superseded (rule 24).
-// While nothing of ours runs it is an ordinary Send.
+// waiting steers the last one runs and the others end superseded (rule 24). Where the
+// harness cannot be steered at all, the message waits for the turn's end in front of
+// the queue. While nothing of ours runs it is an ordinary Send.
 func (h *Host) Steer(ctx context.Context, conversation string, m Message) (Turn, error) {
 	content, blobs, err := h.content(m.Content)
 	if err != nil {
@@ -167,6 +191,9 @@ func (c *conversation) steer(ctx context.Context, m Message, content []abi.Conte
 	}
 	if t, done, err := c.repeated(ctx, m.ClientID, abi.OriginSteer, abi.OriginUser); done || err != nil {
 		return t, err
+	}
+	if why := c.unsupported(content); why != "" {
+		return Turn{}, &Error{Code: CodeContentUnsupported, Field: "content", Detail: why}
 	}
 	native := c.caps.Steering == abi.SteeringNative && c.stop == nil
 	settings := running.settings
@@ -198,11 +225,12 @@ func (c *conversation) steer(ctx context.Context, m Message, content []abi.Conte
 	if c.running == nil || c.running.ID != running.ID {
 		return turnView(t.Turn), nil
 	}
-	if native {
+	switch {
+	case native:
 		t.steerOf = running.ID
 		t.claimed = true
 		c.step(&abi.Event{Steer: &abi.Steer{Turn: running.ID, Steer: t.ID, ClientID: t.ClientID, Content: withPlaceholders(t.content), Settings: t.settings}}, "")
-	} else {
+	case c.caps.Steering != abi.SteeringNone:
 		c.cancelTurn(c.running, abi.WithdrawSteer, true)
 	}
 	return turnView(t.Turn), nil

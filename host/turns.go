@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"math"
+	"time"
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/store"
@@ -109,6 +110,7 @@ func (c *conversation) delivered(t *turn, evidence string) {
 		t.StartedAt = c.h.now()
 	}
 	c.saveTurn(t)
+	c.setProblem(abi.Problem{Code: string(CodePermissionDiffers), Field: "permission", Resolved: true})
 	c.answerDelivered(t)
 }
 
@@ -136,7 +138,7 @@ func (c *conversation) onTurnStarted(e *abi.TurnStarted) {
 func (c *conversation) onTurnEnded(e *abi.TurnEnded) {
 	s := c.sess
 	if e.Turn == "" {
-		s.agentRuns = false
+		s.agentRuns, s.adopted, s.agentStopped, s.agentStop = false, false, false, time.Time{}
 		c.journalValue(EventAgentTurn, "", AgentTurn{NativeTurn: s.agentTurn, Status: e.Status})
 		c.expireCards("")
 		c.compact("")

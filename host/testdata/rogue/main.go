@@ -3,6 +3,7 @@
 package main
 
 import (
+	"encoding/json"
 	"strings"
 
 	"github.com/aoagents/ao-host/abi"
@@ -17,6 +18,11 @@ type rogue struct {
 	late bool
 	// turn is the newest one, to name it when its call fails.
 	turn string
+	// review makes a review of the next question, as the words after it say.
+	review string
+	waits  string
+	// steering is what it says of itself once a turn has started.
+	steering abi.Steering
 }
 
 func init() { guest.Register(&rogue{Reducer: codex.New()}) }
@@ -52,9 +58,16 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 			return
 		case text == "undeclared at the end":
 			r.late = true
+		case strings.HasPrefix(text, "review"):
+			r.review = text
+		case strings.HasPrefix(text, "steering "):
+			r.steering = abi.Steering(strings.TrimPrefix(text, "steering "))
 		case strings.HasPrefix(text, "approve"):
 			r.approve = true
 		}
+	}
+	if r.reviews(ev, out) {
+		return
 	}
 	if m := ev.Message; m != nil && m.Type == abi.MessageRequest && r.approve {
 		out.Reply(&abi.ReplyTo{Token: m.Token, Result: abi.Raw(`{"decision":"accept"}`)})
@@ -71,8 +84,55 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 		return
 	}
 	r.Reducer.Step(ev, out)
+	if m := ev.Message; m != nil && m.Method == "turn/started" && r.steering != "" {
+		var p struct {
+			Thread string `json:"threadId"`
+		}
+		if json.Unmarshal(m.Params, &p) == nil {
+			out.Ready(&abi.Ready{NativeSession: p.Thread, Restored: abi.RestoredNew, Capabilities: abi.Capabilities{Resume: true, Steering: r.steering}})
+		}
+	}
 	if m := ev.Message; m != nil && m.Method == "turn/completed" && r.late {
 		r.late = false
 		out.Call(&abi.Call{Token: "u", Method: "config/value/write", Params: abi.Raw("{}")})
 	}
+}
+
+// reviews turns a question into the review of a plan, answered by the decision's id.
+func (r *rogue) reviews(ev *abi.Event, out *guest.Effects) bool {
+	const key = "the plan"
+	switch {
+	case ev.Message != nil && ev.Message.Type == abi.MessageRequest && r.review != "":
+		says := func(word string) bool { return strings.Contains(r.review, word) }
+		ask := &abi.Interaction{Key: key, Type: abi.InteractionReview, Token: ev.Message.Token, Route: abi.RouteNative, Blocking: true, Turn: r.turn}
+		if says("restored") {
+			ask.Turn, ask.Scope = "", abi.ScopeRestored
+		}
+		for _, d := range []abi.Decision{
+			{ID: "accept", Kind: abi.AllowOnce},
+			{ID: "acceptForSession", Kind: abi.AllowAlways, Permission: abi.PermissionAcceptEdits},
+			{ID: "decline", Kind: abi.RejectOnce, Feedback: says("feedback")},
+		} {
+			if d.ID != "accept" || !says("named") {
+				ask.Decisions = append(ask.Decisions, d)
+			}
+		}
+		plan := &abi.Proposal{Key: key, Turn: ask.Turn, Text: "1. Do it.", Route: abi.RouteNative, ExecutionMode: "default", PlanningMode: "plan", FeedbackInReview: says("feedback")}
+		if says("plan first") {
+			out.Proposal(plan)
+		}
+		out.InteractionOpened(ask)
+		if !says("plan first") {
+			out.Proposal(plan)
+		}
+		r.review, r.waits = "", ev.Message.Token
+	case ev.Answer != nil && ev.Answer.Key == key:
+		out.Warning(&abi.Warning{Code: "rogue", Message: strings.Join([]string{ev.Answer.Reply.Decision, ev.Answer.Reply.Feedback, string(ev.Answer.Permission)}, "/")})
+		out.Reply(&abi.ReplyTo{Token: r.waits, Result: abi.Raw(`{"answers":{"a":{"answers":["` + ev.Answer.Reply.Decision + `"]}}}`)})
+	case ev.Withdraw != nil && ev.Withdraw.Key == key:
+		out.Reply(&abi.ReplyTo{Token: r.waits, Result: abi.Raw(`{"answers":{}}`)})
+	default:
+		return false
+	}
+	return true
 }

@@ -1,0 +1,70 @@
+package host_test
+
+import (
+	"testing"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/host"
+)
+
+func (r *rig) steer(text string) host.Turn {
+	r.t.Helper()
+	t, err := r.h.Steer(r.t.Context(), r.conv, host.Message{Content: host.Text(text)})
+	if err != nil {
+		r.t.Fatalf("steer: %v", err)
+	}
+	return t
+}
+
+func TestRule24_WithoutNativeSteeringTheTurnIsCancelledOnceAndTheLastSteerRuns(t *testing.T) {
+	r := newRogueRig(t, `{"methods":{"turn/interrupt":[{"delay_ms":1000}]},
+	 "turns":[{"when":{"text":"steering"},"steps":[{"say":"First."},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`)
+	turn := r.send("steering cancel-and-prompt")
+	r.until("the first words", func() bool { return len(r.texts(abi.ItemMessage)) == 1 })
+	if got := r.controls().Session.Capabilities.Steering; got != abi.SteeringCancelAndPrompt {
+		t.Fatalf("steering is %q", got)
+	}
+	older := r.send("older")
+	// An image is refused while it is known that it would be stripped (C1).
+	_, err := r.h.Steer(t.Context(), r.conv, host.Message{Content: []host.Content{{Type: abi.ContentImage, Media: "image/png", Bytes: []byte("x")}}})
+	wantCode(t, err, host.CodeContentUnsupported)
+	var steers []host.Turn
+	for _, text := range []string{"one", "two", "three"} {
+		steers = append(steers, r.steer(text))
+	}
+	r.untilTurn(turn.ID, host.TurnInterrupted)
+	r.untilTurn(older.ID, host.TurnCompleted)
+	last := steers[len(steers)-1]
+	for _, s := range steers {
+		want := host.TurnSuperseded
+		if s.ID == last.ID {
+			want = host.TurnCompleted
+		}
+		if got := r.turn(s.ID); got.State != want {
+			t.Errorf("the steer %s is %s, want %s", s.Content[0].Text, got.State, want)
+		}
+	}
+	said := r.texts(abi.ItemMessage)
+	if n := len(said); n != 3 || said[n-1] != "I heard older." || said[n-2] != "I heard three." {
+		t.Fatalf("the agent said %q", said)
+	}
+}
+
+func TestRule24_WhereNothingCanSteerTheMessageWaitsForTheEndOfTheTurn(t *testing.T) {
+	r := newRogueRig(t, `{"turns":[{"when":{"text":"steering"},"steps":[{"ask":{"id":"q","questions":[{"id":"a","question":"Which?","options":[{"label":"x","description":""}]}]}},{"say":"First."}]},
+	 {"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`)
+	turn := r.send("steering none")
+	card := r.untilInput()
+	older := r.send("older")
+	steer := r.steer("now")
+	if got := r.controls().Running; got == nil || got.Turn != turn.ID || got.Stopping {
+		t.Fatalf("the running turn is %+v", got)
+	}
+	r.answer(card.ID, host.Answer{Fields: []abi.FieldAnswer{answered("a", 0)}})
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	r.untilTurn(steer.ID, host.TurnCompleted)
+	r.untilTurn(older.ID, host.TurnCompleted)
+	if said := r.texts(abi.ItemMessage); len(said) != 3 || said[0] != "First." || said[1] != "I heard now." || said[2] != "I heard older." {
+		t.Fatalf("the agent said %q", said)
+	}
+}
