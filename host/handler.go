@@ -197,8 +197,17 @@ func serveJSON[B, R any](do func(ctx context.Context, c *apiCall, body *B) (R, e
 			}
 		}
 		if k, ok := any(&body).(keyed); ok {
-			if err := useKey(k.clientKey(), c.key); err != nil {
+			id := k.clientKey()
+			if err := useKey(id, c.key); err != nil {
 				return err
+			}
+			if *id != "" {
+				// Of two at once the second finds what the first has made.
+				unlock, err := s.keys.lock(ctx, "id "+r.PathValue("conversation")+" "+*id)
+				if err != nil {
+					return err
+				}
+				defer unlock()
 			}
 		}
 		var out any

@@ -71,7 +71,7 @@ func fingerprint(rt *Route, r *http.Request, body any) string {
 // key, the repeated request runs again: what it finds changed then refuses it
 // (a stale revision, an answered card), so nothing happens twice.
 func (s *server) once(ctx context.Context, key, conversation, request string, do, again func() (any, error)) (any, error) {
-	unlock, err := s.keys.lock(ctx, key)
+	unlock, err := s.keys.lock(ctx, keyPrefix+key)
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,320 @@
+package client_test
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/aoagents/ao-host/api/client"
+	"github.com/aoagents/ao-host/host"
+)
+
+// dropping ends a stream after a few writes, without an orderly end.
+type dropping struct {
+	next  http.Handler
+	after int
+	drops atomic.Int32
+}
+
+func (d *dropping) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if strings.HasSuffix(r.URL.Path, "/events") {
+		w = &limited{ResponseWriter: w, d: d, left: d.after}
+	}
+	d.next.ServeHTTP(w, r)
+}
+
+type limited struct {
+	http.ResponseWriter
+	d    *dropping
+	left int
+}
+
+func (l *limited) Unwrap() http.ResponseWriter { return l.ResponseWriter }
+
+func (l *limited) Write(b []byte) (int, error) {
+	if l.left--; l.left < 0 {
+		// Half of an event is on its way.
+		_, _ = l.ResponseWriter.Write(b[:len(b)/2])
+		_ = http.NewResponseController(l.ResponseWriter).Flush()
+		l.d.drops.Add(1)
+		panic(http.ErrAbortHandler)
+	}
+	return l.ResponseWriter.Write(b)
+}
+
+func TestEventsGoOnAfterEveryDropWithoutLossOrRepetition(t *testing.T) {
+	h, cwd, _ := newHost(t, `{"turns":[{"repeat":true,"steps":[{"say":"One."},{"say":"Two."},{"say":"Three."}]}]}`)
+	d := &dropping{next: h.Handler(), after: 3}
+	socket, _ := serveUnix(t, d)
+	c := closing(t, client.Unix(socket, client.Options{}))
+	ctx := t.Context()
+	conv, err := c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: cwd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn, err := c.Send(ctx, conv.ID, host.Message{Content: host.Text("Go")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[uint64]bool{}
+	last := uint64(0)
+	for ev, err := range c.Events(ctx, conv.ID, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Seq <= last {
+			t.Fatalf("event %d after %d", ev.Seq, last)
+		}
+		last = ev.Seq
+		seen[ev.Seq] = true
+		var body host.Turn
+		if ev.Type == host.EventTurn && json.Unmarshal(ev.Body, &body) == nil && body.ID == turn.ID && body.State.Ended() {
+			break
+		}
+	}
+	for ev, err := range h.Events(ctx, conv.ID, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Seq > last {
+			break
+		}
+		if !seen[ev.Seq] {
+			t.Errorf("event %d %s was lost", ev.Seq, ev.Type)
+		}
+		if ev.Seq == last {
+			break
+		}
+	}
+	if d.drops.Load() < 3 {
+		t.Fatalf("only %d drops: the test shows nothing", d.drops.Load())
+	}
+}
+
+func TestEventsSurviveARestartOfTheHost(t *testing.T) {
+	h, cwd, reopen := newHost(t, primary)
+	socket, srv := serveUnix(t, h.Handler())
+	c := closing(t, client.Unix(socket, client.Options{}))
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	conv, err := c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: cwd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	events := make(chan host.Event, 1000)
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		for ev, err := range c.Events(ctx, conv.ID, 0) {
+			if err != nil {
+				t.Errorf("events: %v", err)
+				return
+			}
+			events <- ev
+		}
+	})
+	if ev := <-events; ev.Type != host.EventConversationCreated {
+		t.Fatalf("%+v", ev)
+	}
+	closeHost(t, h)
+	srv.Close()
+	time.Sleep(200 * time.Millisecond)
+	h = reopen()
+	listenUnix(t, socket, h.Handler())
+	if _, err := h.ConfigureNextTurn(ctx, conv.ID, 1, host.SettingsPatch{Mode: ptr("plan")}); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case ev := <-events:
+		if ev.Type != host.EventSettings {
+			t.Errorf("%+v", ev)
+		}
+	case <-ctx.Done():
+		t.Error("nothing came after the restart")
+	}
+	cancel()
+	wg.Wait()
+}
+
+// events serves a stream as its text.
+func events(t *testing.T, opts client.Options, serve func(n int32, w http.ResponseWriter, r *http.Request)) *client.Client {
+	t.Helper()
+	var n atomic.Int32
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", host.MediaEvents)
+		serve(n.Add(1), w, r)
+		_ = http.NewResponseController(w).Flush()
+	}))
+	t.Cleanup(srv.Close)
+	c, err := client.New(srv.URL, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return closing(t, c)
+}
+
+func block(seq int) string {
+	return fmt.Sprintf("id: %d\nevent: queue\ndata: {\"seq\":%d,\"at\":\"2026-11-30T00:00:00Z\",\"type\":\"queue\",\"body\":{}}\n\n", seq, seq)
+}
+
+func TestEventsGiveUpOnAHostThatStaysAway(t *testing.T) {
+	c := events(t, client.Options{Patience: 300 * time.Millisecond}, func(n int32, w http.ResponseWriter, r *http.Request) {
+		if n > 1 {
+			panic(http.ErrAbortHandler)
+		}
+		_, _ = io.WriteString(w, block(1)+block(2))
+	})
+	var seqs []uint64
+	var last error
+	start := time.Now()
+	for ev, err := range c.Events(t.Context(), "x", 0) {
+		if last = err; err == nil {
+			seqs = append(seqs, ev.Seq)
+		}
+	}
+	if len(seqs) != 2 || host.CodeOf(last) != host.CodeUnreachable || time.Since(start) < 300*time.Millisecond {
+		t.Errorf("%v, then %v after %v", seqs, last, time.Since(start))
+	}
+}
+
+func TestEventsTakeASilentStreamForDead(t *testing.T) {
+	var asked atomic.Value
+	c := events(t, client.Options{Silence: 100 * time.Millisecond}, func(n int32, w http.ResponseWriter, r *http.Request) {
+		asked.Store(r.URL.Query().Get("after"))
+		if n == 1 {
+			_, _ = io.WriteString(w, block(4))
+			_ = http.NewResponseController(w).Flush()
+			<-r.Context().Done()
+			return
+		}
+		_, _ = io.WriteString(w, block(4)+block(5))
+	})
+	var seqs []uint64
+	for ev, err := range c.Events(t.Context(), "x", 3) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if seqs = append(seqs, ev.Seq); ev.Seq == 5 {
+			break
+		}
+		// A slow reader is not a silent stream.
+		time.Sleep(200 * time.Millisecond)
+	}
+	if fmt.Sprint(seqs) != "[4 5]" || asked.Load() != "4" {
+		t.Errorf("%v, asked after %v", seqs, asked.Load())
+	}
+}
+
+func TestEventsStayOnAStreamThatOnlySaysThatItLives(t *testing.T) {
+	var streams atomic.Int32
+	c := events(t, client.Options{Silence: 300 * time.Millisecond}, func(n int32, w http.ResponseWriter, r *http.Request) {
+		streams.Store(n)
+		for range 10 {
+			_, _ = io.WriteString(w, ": still here\n\n")
+			_ = http.NewResponseController(w).Flush()
+			time.Sleep(50 * time.Millisecond)
+		}
+		_, _ = io.WriteString(w, block(1))
+	})
+	for _, err := range c.Events(t.Context(), "x", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		break
+	}
+	if streams.Load() != 1 {
+		t.Errorf("%d streams", streams.Load())
+	}
+}
+
+func TestEventsEndWithAnErrorThatTryingAgainCannotMend(t *testing.T) {
+	for _, tc := range []struct {
+		name, text string
+		code       host.Code
+	}{
+		{"unreadable", "data: {\n\n", host.CodeUnreachable},
+		{"too long", "data: " + strings.Repeat("x", 5000) + "\n\n", host.CodeInvalidArgument},
+		{"too long in lines", strings.Repeat("data: "+strings.Repeat("x", 90)+"\n", 50) + "\n", host.CodeInvalidArgument},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			var streams atomic.Int32
+			c := events(t, client.Options{MaxEvent: 1000}, func(n int32, w http.ResponseWriter, _ *http.Request) {
+				streams.Store(n)
+				_, _ = io.WriteString(w, tc.text)
+			})
+			n := 0
+			for _, err := range c.Events(t.Context(), "x", 0) {
+				n++
+				if host.CodeOf(err) != tc.code {
+					t.Errorf("%v", err)
+				}
+			}
+			if n != 1 || streams.Load() != 1 {
+				t.Errorf("%d results of %d streams", n, streams.Load())
+			}
+		})
+	}
+}
+
+func TestEventsEndWhenTheContextDoes(t *testing.T) {
+	c := events(t, client.Options{}, func(_ int32, w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, block(1))
+		_ = http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	n := 0
+	for _, err := range c.Events(ctx, "x", 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+		cancel()
+	}
+	if n != 1 {
+		t.Errorf("%d events", n)
+	}
+}
+
+// FuzzReader: whatever comes, the reader ends with an error, never with more data
+// than allowed, and what was written in blocks is read again.
+func FuzzReader(f *testing.F) {
+	for _, s := range []string{block(1), ": x\n\n" + block(2), "id: 1\r\nevent: a\r\ndata: b\r\ndata: c\r\n\r\n", "data", "data:\n\n", ":\n", "id\n\n", strings.Repeat("x", 5000)} {
+		f.Add([]byte(s), "queue", []byte("{}\n{}"))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte, event string, data []byte) {
+		client.ReadAll(bufio.NewReaderSize(strings.NewReader(string(raw)), 16), 1000, func(_, _ string, d []byte) {
+			if len(d) > 1000 {
+				t.Fatalf("%d bytes of data", len(d))
+			}
+		})
+		if strings.ContainsAny(event, "\r\n") || strings.Contains(string(data), "\r") || len(data) > 900 || len(event) > 900 {
+			return
+		}
+		var b strings.Builder
+		fmt.Fprintf(&b, ": c\nid: 7\nevent: %s\n", event)
+		for line := range strings.SplitSeq(string(data), "\n") {
+			fmt.Fprintf(&b, "data: %s\n", line)
+		}
+		b.WriteString("\n")
+		n := 0
+		client.ReadAll(bufio.NewReaderSize(strings.NewReader(b.String()), 16), 1000, func(id, ev string, d []byte) {
+			n++
+			if id != "7" || ev != event || string(d) != string(data) {
+				t.Fatalf("%q: %q %q %q", b.String(), id, ev, d)
+			}
+		})
+		if n != 1 {
+			t.Fatalf("%d blocks of %q", n, b.String())
+		}
+	})
+}
