@@ -130,6 +130,7 @@ func primaryACP(t *testing.T, a acpHarness, c acpPermission) {
 	if s := l.controls().Settings; s.Permission != c.permission {
 		t.Fatalf("remembered while planning: %+v", s)
 	}
+	l.offers(c)
 	l.answer(card.ID, host.Answer{Fields: []abi.FieldAnswer{answered(f[0].ID, 1)}})
 
 	plan := l.untilPlanText("# Plan\n1. Write notes.md")
@@ -218,6 +219,28 @@ func primaryACP(t *testing.T, a acpHarness, c acpPermission) {
 	again, err := l.h.ContinuePlan(t.Context(), l.conv, host.PlanDecision{Proposal: revised.ID, Revision: revised.Revision})
 	if err != nil || again.ID != impl.ID {
 		t.Errorf("a repeated Implement gave %v, %v; want the first result (rule 17)", again.ID, err)
+	}
+}
+
+// offers holds the live catalog to what the permission will turn out to be.
+func (l *live) offers(c acpPermission) {
+	l.t.Helper()
+	catalog := l.controls().Catalog
+	if catalog == nil {
+		l.t.Fatal("there is no catalog while a turn runs")
+	}
+	if i := slices.IndexFunc(catalog.Modes, func(m abi.ModeChoice) bool { return m.ID == "plan" }); i < 0 || catalog.Modes[i].Meaning != abi.MeaningPlanning {
+		l.t.Errorf("no mode is confirmed to be planning: %+v", catalog.Modes)
+	}
+	want := abi.SupportNative
+	switch {
+	case c.automatic:
+		want = abi.SupportStandIn
+	case c.instead != "":
+		want = abi.SupportNone
+	}
+	if i := slices.IndexFunc(catalog.Permissions, func(p abi.PermissionChoice) bool { return p.Permission == c.permission }); i < 0 || catalog.Permissions[i].Support != want {
+		l.t.Errorf("the permission %s is not offered as %s: %+v (P10)", c.permission, want, catalog.Permissions)
 	}
 }
 

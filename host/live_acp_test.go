@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"path/filepath"
 	"strings"
@@ -71,12 +72,36 @@ func newLiveACP(t *testing.T, a acpHarness, cwd string, steps ...model.Step) *li
 		mu.Unlock()
 	})
 	t.Cleanup(l.honest)
-	c, err := l.h.Create(t.Context(), host.NewConversation{Harness: a.id, Cwd: l.cwd})
-	if err != nil {
-		t.Fatalf("create: %v", err)
-	}
-	l.conv = c.ID
+	l.warm(a)
+	l.conv = l.create(a)
 	return l
+}
+
+// warmed remembers the harnesses whose module is compiled.
+var warmed sync.Map
+
+// warm has the module of the harness compiled before a test waits for anything else:
+// with the race detector on a busy machine that alone can take a minute.
+func (l *live) warm(a acpHarness) {
+	l.t.Helper()
+	once, _ := warmed.LoadOrStore(a.id, new(sync.Once))
+	once.(*sync.Once).Do(func() {
+		ctx, cancel := context.WithTimeout(l.t.Context(), 5*patience)
+		defer cancel()
+		l.conv = l.create(a)
+		if _, err := l.h.Probe(ctx, l.conv); err != nil {
+			l.t.Fatalf("probe: %v", err)
+		}
+	})
+}
+
+func (l *live) create(a acpHarness) string {
+	l.t.Helper()
+	c, err := l.h.Create(l.t.Context(), host.NewConversation{Harness: a.id, Cwd: l.cwd})
+	if err != nil {
+		l.t.Fatalf("create: %v", err)
+	}
+	return c.ID
 }
 
 func TestLiveACP_AMessageIsAnswered(t *testing.T) {
