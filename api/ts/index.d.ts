@@ -1265,7 +1265,7 @@ export interface SettingsEvent {
   settings: Settings;
   revision: number;
   /**
-   * Cause is "user", or "implement" when a plan was implemented.
+   * Cause is "user", "implement" when a plan was implemented, or "reopened" when that decision provably never reached the agent.
    */
   cause: string;
 }
