@@ -4,6 +4,7 @@ package main
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/aoagents/ao-host/abi"
@@ -21,6 +22,10 @@ type rogue struct {
 	// review makes a review of the next question, as the words after it say.
 	review string
 	waits  string
+	// chain makes the next requests parts of one question, as the words after it say.
+	chain string
+	parts int
+	asked map[string]string // the token that waits, by the interaction's key
 	// steering is what it says of itself once a turn has started.
 	steering abi.Steering
 }
@@ -60,13 +65,15 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 			r.late = true
 		case strings.HasPrefix(text, "review"):
 			r.review = text
+		case strings.HasPrefix(text, "continue"):
+			r.chain = text
 		case strings.HasPrefix(text, "steering "):
 			r.steering = abi.Steering(strings.TrimPrefix(text, "steering "))
 		case strings.HasPrefix(text, "approve"):
 			r.approve = true
 		}
 	}
-	if r.reviews(ev, out) {
+	if r.reviews(ev, out) || r.chains(ev, out) {
 		return
 	}
 	if m := ev.Message; m != nil && m.Type == abi.MessageRequest && r.approve {
@@ -131,6 +138,50 @@ func (r *rogue) reviews(ev *abi.Event, out *guest.Effects) bool {
 		out.Reply(&abi.ReplyTo{Token: r.waits, Result: abi.Raw(`{"answers":{"a":{"answers":["` + ev.Answer.Reply.Decision + `"]}}}`)})
 	case ev.Withdraw != nil && ev.Withdraw.Key == key:
 		out.Reply(&abi.ReplyTo{Token: r.waits, Result: abi.Raw(`{"answers":{}}`)})
+	default:
+		return false
+	}
+	return true
+}
+
+// chains says of every request but the first that it continues an earlier one: the
+// first, or the one before with "each". The last of three is a permission with
+// "permission".
+func (r *rogue) chains(ev *abi.Event, out *guest.Effects) bool {
+	says := func(word string) bool { return strings.Contains(r.chain, word) }
+	key := func(n int) string { return "part " + strconv.Itoa(n) }
+	switch {
+	case ev.Message != nil && ev.Message.Type == abi.MessageRequest && r.chain != "":
+		r.parts++
+		ask := &abi.Interaction{Key: key(r.parts), Type: abi.InteractionQuestion, Token: ev.Message.Token, Route: abi.RouteNative, Blocking: true, Turn: r.turn, Fields: []abi.Field{{ID: "a", Text: key(r.parts), Options: []abi.Option{{Label: "yes"}, {Label: "no"}}}}}
+		switch {
+		case r.parts == 1:
+		case says("each"):
+			ask.Continues = key(r.parts - 1)
+		case says("later"):
+			ask.Continues = key(r.parts + 1)
+		case says("itself"):
+			ask.Continues = ask.Key
+		default:
+			ask.Continues = key(1)
+		}
+		if says("permission") && r.parts == 3 {
+			ask.Type, ask.Fields = abi.InteractionPermission, nil
+			ask.Decisions = []abi.Decision{{ID: "accept", Kind: abi.AllowOnce}, {ID: "decline", Kind: abi.RejectOnce}}
+		}
+		if r.asked == nil {
+			r.asked = map[string]string{}
+		}
+		r.asked[ask.Key] = ev.Message.Token
+		out.InteractionOpened(ask)
+	case ev.Answer != nil && r.asked[ev.Answer.Key] != "":
+		said := ev.Answer.Reply.Decision
+		for _, f := range ev.Answer.Reply.Fields {
+			said = []string{"yes", "no"}[f.Selected[0]]
+		}
+		out.Warning(&abi.Warning{Code: "rogue", Message: ev.Answer.Key + ": " + said})
+		out.Reply(&abi.ReplyTo{Token: r.asked[ev.Answer.Key], Result: abi.Raw(`{"answers":{"a":{"answers":["` + said + `"]}}}`)})
+		delete(r.asked, ev.Answer.Key)
 	default:
 		return false
 	}
