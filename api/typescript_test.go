@@ -12,8 +12,8 @@ import (
 )
 
 // compile runs the pinned TypeScript compiler on a folder with a tsconfig.json.
-// Without it the test is skipped, with a line that shows even without -v, and fails
-// under AO_TYPESCRIPT=1.
+// Without it the test is skipped, which "go test" shows with -v or in this folder, and
+// fails under AO_TYPESCRIPT=1.
 func compile(t *testing.T, dir string) (string, error) {
 	t.Helper()
 	tsc, err := filepath.Abs(filepath.Join("ts", "node_modules", "typescript", "bin", "tsc"))

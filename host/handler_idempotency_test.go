@@ -1,7 +1,10 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -96,6 +99,28 @@ func TestIdempotencyKeyLetsOneOfManyAtOnceThrough(t *testing.T) {
 	wg.Wait()
 	if got := w.controls().Revision; got != 2 {
 		t.Errorf("revision %d", got)
+	}
+}
+
+func TestAMutationThatWasReadIsCarriedOutAlthoughItsClientHasGone(t *testing.T) {
+	w := newWeb(t, echo)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	change := func() *httptest.ResponseRecorder {
+		req := httptest.NewRequestWithContext(ctx, http.MethodPatch, "http://localhost"+w.at("/settings"), strings.NewReader(`{"revision":1,"patch":{"mode":"plan"}}`))
+		req.Header.Set("Content-Type", "application/json")
+		req.Header.Set(keyHeader, "gone")
+		rec := httptest.NewRecorder()
+		w.h.Handler().ServeHTTP(rec, req)
+		return rec
+	}
+	for range 2 {
+		if rec := change(); rec.Code != http.StatusOK {
+			t.Fatalf("%d %s", rec.Code, rec.Body)
+		}
+	}
+	if got := w.controls(); got.Revision != 2 || got.Settings.Mode != "plan" {
+		t.Errorf("%+v", got)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -173,6 +174,7 @@ func TestHandlerStreamsTheJournalFromANumberOnThenLive(t *testing.T) {
 		{fmt.Sprintf("/events?after=%d", third.Seq), nil, want[3].Seq},
 		{"/events", []string{"Last-Event-ID", fmt.Sprint(fifth.Seq)}, want[5].Seq},
 		{fmt.Sprintf("/events?after=%d", third.Seq), []string{"Last-Event-ID", fmt.Sprint(fifth.Seq)}, want[5].Seq},
+		{fmt.Sprintf("/events?after=%d", fifth.Seq), []string{"Last-Event-ID", fmt.Sprint(third.Seq)}, want[5].Seq},
 	} {
 		if got := w.stream(t, c.path, c.headers...).event(); got.Seq != c.first {
 			t.Errorf("%s %v begins with %d, want %d", c.path, c.headers, got.Seq, c.first)
@@ -270,8 +272,8 @@ func TestHandlerDropsAStalledSubscriberAndNobodyElse(t *testing.T) {
 	// the last number it received is where it goes on.
 	time.Sleep(time.Second)
 	rest, err := readResponse(t, stalled)
-	if err == nil {
-		t.Fatal("the stalled subscriber was served to the end")
+	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Fatalf("the stalled subscriber was not dropped: %v", err)
 	}
 	var seq uint64
 	for block := range strings.SplitSeq(string(rest), "\n\n") {
@@ -284,5 +286,31 @@ func TestHandlerDropsAStalledSubscriberAndNobodyElse(t *testing.T) {
 	}
 	if got := w.stream(t, fmt.Sprintf("/events?after=%d", seq-1)).event(); got.Seq < seq {
 		t.Errorf("resumed with %d after %d", got.Seq, seq-1)
+	}
+}
+
+func TestEventsEndQuietlyWhenTheHostIsClosed(t *testing.T) {
+	r := newRig(t, echo)
+	started, ended := make(chan bool, 50), make(chan error, 50)
+	for range cap(ended) {
+		go func() {
+			for _, err := range r.h.Events(context.Background(), r.conv, 0) {
+				if err != nil {
+					ended <- err
+					return
+				}
+				started <- true
+			}
+			ended <- nil
+		}()
+	}
+	for range cap(started) {
+		<-started
+	}
+	r.close()
+	for range cap(ended) {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
 	}
 }

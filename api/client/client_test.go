@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"iter"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"reflect"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -446,6 +448,30 @@ func TestAHostThatIsNotThereIsToldAtOnce(t *testing.T) {
 	for _, bad := range []string{"", "localhost:1", "ftp://localhost", "http://", "http://localhost?x=1", "http://localhost#x", "http://%"} {
 		if _, err := client.New(bad, client.Options{}); host.CodeOf(err) != host.CodeInvalidArgument {
 			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+// transport answers every request with an error.
+type transport struct {
+	err  error
+	seen int
+}
+
+func (f *transport) RoundTrip(*http.Request) (*http.Response, error) {
+	f.seen++
+	return nil, f.err
+}
+
+func TestOnlyAHostThatWasReachedIsAskedAgain(t *testing.T) {
+	for op, want := range map[string]int{"dial": 1, "read": 3, "write": 3} {
+		f := &transport{err: &net.OpError{Op: op, Err: syscall.ECONNRESET}}
+		c, err := client.New("http://localhost", client.Options{Transport: f})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Stop(t.Context(), "x", host.StopOptions{}); host.CodeOf(err) != host.CodeUnreachable || f.seen != want {
+			t.Errorf("%s: %v after %d requests, want %d", op, err, f.seen, want)
 		}
 	}
 }

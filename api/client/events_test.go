@@ -187,29 +187,64 @@ func TestEventsGiveUpOnAHostThatStaysAway(t *testing.T) {
 
 func TestEventsTakeASilentStreamForDead(t *testing.T) {
 	var asked atomic.Value
-	c := events(t, client.Options{Silence: 100 * time.Millisecond}, func(n int32, w http.ResponseWriter, r *http.Request) {
-		asked.Store(r.URL.Query().Get("after"))
-		if n == 1 {
-			_, _ = io.WriteString(w, block(4))
+	c := events(t, client.Options{Silence: 200 * time.Millisecond}, func(n int32, w http.ResponseWriter, r *http.Request) {
+		asked.Store(fmt.Sprint(n, " after ", r.URL.Query().Get("after")))
+		send := func(text string) {
+			_, _ = io.WriteString(w, text)
 			_ = http.NewResponseController(w).Flush()
-			<-r.Context().Done()
-			return
 		}
-		_, _ = io.WriteString(w, block(4)+block(5))
+		switch n {
+		case 1: // silent from the beginning
+			<-r.Context().Done()
+		case 2: // slow, then silent
+			send(block(4))
+			time.Sleep(300 * time.Millisecond)
+			send(block(5))
+			<-r.Context().Done()
+		default:
+			send(block(5) + block(6))
+		}
 	})
-	var seqs []uint64
+	want := map[uint64]string{4: "2 after 3", 5: "2 after 3", 6: "3 after 5"}
+	next := uint64(4)
 	for ev, err := range c.Events(t.Context(), "x", 3) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if seqs = append(seqs, ev.Seq); ev.Seq == 5 {
+		if ev.Seq != next || asked.Load() != want[ev.Seq] {
+			t.Errorf("event %d of stream %v, want %d of %s", ev.Seq, asked.Load(), next, want[next])
+		}
+		if next++; ev.Seq == 6 {
 			break
 		}
-		// A slow reader is not a silent stream.
-		time.Sleep(200 * time.Millisecond)
+		if ev.Seq == 4 {
+			// A slow reader is not a silent stream.
+			time.Sleep(400 * time.Millisecond)
+		}
 	}
-	if fmt.Sprint(seqs) != "[4 5]" || asked.Load() != "4" {
-		t.Errorf("%v, asked after %v", seqs, asked.Load())
+}
+
+func TestEventsGoOnWhenAHostSaysThatItIsClosed(t *testing.T) {
+	c := events(t, client.Options{}, func(n int32, w http.ResponseWriter, _ *http.Request) {
+		switch n {
+		case 1:
+			p := host.ProblemOf(&host.Error{Code: host.CodeClosed})
+			w.Header().Set("Content-Type", host.MediaProblem)
+			w.WriteHeader(p.Status)
+			if err := json.NewEncoder(w).Encode(p); err != nil {
+				t.Error(err)
+			}
+		case 2:
+			_, _ = io.WriteString(w, "event: end\ndata: {\"code\":\"host_closed\",\"after\":0}\n\n")
+		default:
+			_, _ = io.WriteString(w, block(1))
+		}
+	})
+	for ev, err := range c.Events(t.Context(), "x", 0) {
+		if err != nil || ev.Seq != 1 {
+			t.Errorf("%+v %v", ev, err)
+		}
+		break
 	}
 }
 
