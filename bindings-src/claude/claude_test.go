@@ -133,6 +133,7 @@ func TestRule18_WhereNoDecisionMatchesThePermissionIsRestoredAfterTheReview(t *t
 	acptest.None(t, effects, acptest.Call)
 	// Not before the agent has left planning: its own change would overwrite it.
 	acptest.None(t, r.Notify("session/update", params(`{"sessionUpdate":"usage_update","used":1,"size":2}`)), acptest.Call)
+	acptest.None(t, r.Notify("session/update", told("plan")), acptest.Call)
 	c := acptest.One(t, r.Notify("session/update", params(`{"sessionUpdate":"current_mode_update","currentModeId":"default"}`)), acptest.Call)
 	if c.Method != "session/set_config_option" || string(c.Params) != `{"sessionId":"s-1","configId":"mode","value":"acceptEdits"}` || c.TimeoutMS != 30_000 {
 		t.Fatalf("call %+v", c)
