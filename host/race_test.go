@@ -155,6 +155,24 @@ func TestRule22_AMessageSentWhileAnAbortedStartEndsIsNotHeldWithIt(t *testing.T)
 	r.untilTurn(second.ID, host.TurnCompleted)
 }
 
+func TestRule22_StartsThatAPersonAbortsAreNoFaultsOfTheBinding(t *testing.T) {
+	r := newRig(t, echo)
+	// The binding is not compiled yet, so all of them wait for that when they end.
+	for range 4 {
+		c, err := r.h.Create(t.Context(), host.NewConversation{Harness: "codex", Cwd: r.cwd})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.conv = c.ID
+		r.send("Hello")
+		r.until("the start", func() bool { return r.controls().Session.State == host.SessionStarting })
+		r.stop(host.StopOptions{})
+	}
+	r.until("the abort", func() bool { return r.controls().Session.State == host.SessionNone })
+	last := r.send("Now really")
+	r.untilTurn(last.ID, host.TurnCompleted)
+}
+
 func TestAnAbortedStartDoesNotReplaceTheLoginEnvironmentForGood(t *testing.T) {
 	dir := t.TempDir()
 	shell := filepath.Join(dir, "shell")

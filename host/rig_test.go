@@ -42,6 +42,9 @@ func TestMain(m *testing.M) {
 		os.Exit(scripted.Main(os.Args[1:], stdin, os.Stdout, os.Stderr, os.Environ()))
 	}
 	if dir := os.Getenv(crashEnv); dir != "" {
+		if os.Getenv(chaosEnv) != "" {
+			os.Exit(chaosMain(dir))
+		}
 		os.Exit(crashMain(dir))
 	}
 	var err error

@@ -185,7 +185,11 @@ func (h *Host) launch(ctx context.Context, at store.Conversation, settings abi.S
 		return l
 	}
 	spec := h.launchSpec(l.binding.info.Manifest, at, settings, env)
-	if l.inst, err = mod.Instantiate(ctx); err != nil {
+	if l.inst, err = mod.Instantiate(ctx); err != nil && ctx.Err() != nil {
+		// An aborted start is no fault of the binding.
+		l.err = ctx.Err()
+		return l
+	} else if err != nil {
 		l.err = &Error{Code: CodeBindingFault, Detail: sentence(err.Error()), Err: err}
 		h.bindings.faulted(l.binding.info.Digest)
 		return l

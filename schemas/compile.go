@@ -38,6 +38,8 @@ type compiler struct {
 	siblings bool
 	// plain leaves unions and numbers as they are; the tests compare with it.
 	plain bool
+	// flat: no definition asks which members others have evaluated.
+	flat bool
 
 	// mu guards the members below. A compiled schema is never changed again, so
 	// checks need no lock.
@@ -57,6 +59,13 @@ func newCompiler(defs map[string]json.RawMessage, draft *jsonschema.Draft, lenie
 		unions:   &dispatchTable{},
 		work:     &meter{},
 		prepared: map[string]any{},
+	}
+	c.flat = true
+	for name, raw := range defs {
+		// Most schemas do not mention the keywords, and preparing them all takes long.
+		if c.flat && bytes.Contains(raw, []byte(`"unevaluated`)) {
+			c.flat = !evaluates(c.definition(definitionURL(name)))
+		}
 	}
 	c.c.Draft = draft
 	c.c.RegisterExtension(keywordDispatch, nil, c.unions)
@@ -109,6 +118,10 @@ func (c *compiler) compile(raw json.RawMessage) (out *checked, err error) {
 func (c *compiler) encode(v any) ([]byte, error) {
 	if !c.plain {
 		v = cloneJSON(v)
+		if c.flat && !evaluates(v) {
+			f := flattener{definition: c.definition, left: maxInlineNodes}
+			v = f.schema(v)
+		}
 		accelerate(v, c.unions, analyst{resolve: c.definition, siblings: c.siblings})
 	}
 	return json.Marshal(v)

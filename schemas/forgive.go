@@ -44,16 +44,15 @@ func exact(v any) bool {
 	same := true
 	walkSchemas(v, func(s map[string]any) {
 		for _, k := range []string{
-			"$ref", "else", "if", "not", "oneOf", "then", annotationDefaultOnError, annotationDefaultOnNull, annotationSkipItems,
+			"$ref", "else", "if", "not", "oneOf", "then", "unevaluatedItems", "unevaluatedProperties",
+			annotationDefaultOnError, annotationDefaultOnNull, annotationSkipItems,
 		} {
 			if _, ok := s[k]; ok {
 				same = false
 			}
 		}
-		for _, k := range []string{"additionalProperties", "unevaluatedProperties"} {
-			if s[k] == false {
-				same = false
-			}
+		if s["additionalProperties"] == false {
+			same = false
 		}
 	})
 	return same

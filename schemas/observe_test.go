@@ -295,6 +295,26 @@ func TestEverythingSeenPassesTheSchemaInferredFromIt(t *testing.T) {
 	})
 }
 
+// Objects without the telling member were seen too; that must not let a known
+// form off.
+func TestAKnownFormIsHeldToItsShapeBesideObjectsWithoutForm(t *testing.T) {
+	b, err := observe(t, observation("rec"), map[string]string{"rec/a.ndjson": frames(
+		`out {"method":"_n","params":{"kind":"a","x":1}}`, `out {"method":"_n","params":{"x":"text"}}`, `out {"method":"_n","params":{"kind":7}}`,
+	)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Definitions["N"] = b.Methods[0].Params
+	check := schemas.Verdicts(t, b, "N", true)
+	for body, ok := range map[string]bool{
+		`{"kind":"a","x":2}`: true, `{"kind":"a","x":"text"}`: false, `{"kind":"b","x":[]}`: true, `{"x":"other"}`: true, `{"x":2}`: false, `{"kind":8,"x":"t"}`: true,
+	} {
+		if _, err := check([]byte(body)); (err == nil) != ok {
+			t.Errorf("%s: %v", body, err)
+		}
+	}
+}
+
 func TestInferringStopsAtADepthBelowWhichAnythingGoes(t *testing.T) {
 	nest := func(n int, in string) string { return strings.Repeat(`{"a":[`, n) + in + strings.Repeat(`]}`, n) }
 	b, err := observe(t, observation("rec"), map[string]string{"rec/a.ndjson": frames(`out {"method":"_n","params":` + nest(500, "1") + `}`)})

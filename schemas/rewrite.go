@@ -71,12 +71,17 @@ func prepare(schema any, lenient, siblings bool) (any, error) {
 				return nullable(map[string]any{"$ref": s["$ref"]}, orNull), nil
 			}
 		}
-		if lenient {
-			for _, k := range []string{"additionalProperties", "unevaluatedProperties"} {
-				if s[k] == false {
-					delete(s, k)
-				}
+		for _, k := range []string{"unevaluatedItems", "unevaluatedProperties"} {
+			if s[k] == true {
+				delete(s, k)
 			}
+		}
+		if lenient {
+			if s["additionalProperties"] == false {
+				delete(s, "additionalProperties")
+			}
+			delete(s, "unevaluatedItems")
+			delete(s, "unevaluatedProperties")
 			// A condition that accepts more makes what depends on it accept less.
 			for _, k := range []string{"else", "if", "then"} {
 				delete(s, k)

@@ -217,7 +217,7 @@ type sessionParams struct {
 // openable reads such params and refuses what cannot be done.
 func (a *ACP) openable(id json.RawMessage, p *acpParams, required ...string) (sessionParams, bool) {
 	var in sessionParams
-	e := (*RPCError)(nil)
+	var e *RPCError
 	if missing := p.read(&in, required...); missing != nil {
 		e = a.dialect.invalid(missing, p.raw)
 	} else if e = a.dialect.directory(in.CWD); e == nil {

@@ -84,7 +84,7 @@ func zodInvalid(missing []string) *RPCError {
 }
 
 func (c *claude) directory(cwd string) *RPCError {
-	why := ""
+	var why string
 	switch {
 	case !filepath.IsAbs(cwd):
 		why = "`cwd` must be an absolute path, but received: " + cwd

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/aoagents/ao-host/lab/scripted"
+	"github.com/aoagents/ao-host/schemas"
+	"github.com/aoagents/ao-host/schemas/bundled"
 )
 
 // agent is a scripted ACP agent in this process and the client's end of it.
@@ -22,12 +24,81 @@ type agent struct {
 	dir     string
 	session string
 
+	profile string
+	lax     bool // frames of this script break the schema on purpose
+
 	mu     sync.Mutex
 	cond   *sync.Cond
 	frames []frame
 	from   int
 	id     int
 	eof    bool
+	asked  map[string]string
+}
+
+// schemaOf is the provider and version whose schemas hold for a profile. An older Grok has none of its own.
+var schemaOf = map[string][2]string{
+	scripted.ProfileClaude101: {"claude", "0.101.0"}, scripted.ProfileClaude049: {"claude", "0.49.0"}, scripted.ProfileGrok: {"grok", "1.0.41"},
+	scripted.ProfileGrokLegacy: {"grok", "1.0.41"}, scripted.ProfileKimchi: {"kimchi", "0.0.0-20260821"}, scripted.ProfileModern: {"acp", "2.4.0"},
+	scripted.ProfileLegacy: {"acp", "2.4.0"}, scripted.ProfileBoth: {"acp", "2.4.0"},
+}
+
+var acpValidators = map[string]func() (*schemas.Set, error){
+	"claude": sync.OnceValues(func() (*schemas.Set, error) { return openACP("claude") }), "grok": sync.OnceValues(func() (*schemas.Set, error) { return openACP("grok") }),
+	"kimchi": sync.OnceValues(func() (*schemas.Set, error) { return openACP("kimchi") }), "acp": sync.OnceValues(func() (*schemas.Set, error) { return openACP("acp") }),
+}
+
+// openACP compiles the schemas of a provider for everything an agent sends.
+func openACP(provider string) (*schemas.Set, error) {
+	bundles, err := bundled.All(provider)
+	if err != nil {
+		return nil, err
+	}
+	var used schemas.Used
+	seen := map[string]bool{}
+	for _, b := range bundles {
+		for _, m := range b.Methods {
+			switch {
+			case m.Kind != schemas.Request || seen[m.Name]:
+			case m.Direction == schemas.FromProvider:
+				used.Requests = append(used.Requests, m.Name)
+			default:
+				used.Calls = append(used.Calls, m.Name)
+			}
+			seen[m.Name] = seen[m.Name] || m.Kind == schemas.Request
+		}
+	}
+	packed, err := schemas.Pack(bundles, used)
+	if err != nil {
+		return nil, err
+	}
+	return schemas.Open(packed)
+}
+
+// check holds a frame against the provider's schema; what the provider publishes none for passes.
+func (a *agent) check(f *frame) {
+	provider := schemaOf[a.profile]
+	set, err := acpValidators[provider[0]]()
+	if err != nil {
+		a.t.Errorf("no schemas: %v", err)
+		return
+	}
+	v := set.For(provider[1])
+	kind, method, payload := schemas.Notification, f.Method, f.Params
+	switch {
+	case f.Method != "" && f.ID != nil:
+		kind = schemas.Request
+	case f.Method == "" && f.Result != nil:
+		kind, method, payload = schemas.Result, a.asked[string(f.ID)], f.Result
+	case f.Method == "":
+		return
+	}
+	if !v.Known(schemas.FromProvider, kind, method) {
+		return
+	}
+	if err := v.Check(schemas.FromProvider, kind, method, payload); err != nil {
+		a.t.Errorf("the schema refuses %.300s: %v", f.raw, err)
+	}
 }
 
 func parseACP(t *testing.T, script string) scripted.ACPScript {
@@ -42,13 +113,22 @@ func parseACP(t *testing.T, script string) scripted.ACPScript {
 // startACP runs an agent with a script in the profile; home keeps its sessions.
 func startACP(t *testing.T, profile, script, home string) *agent {
 	t.Helper()
+	return startACPLax(t, profile, script, home, false)
+}
+
+// startACPLax is startACP for scripts whose frames break the schema on purpose.
+func startACPLax(t *testing.T, profile, script, home string, lax bool) *agent {
+	t.Helper()
 	s := parseACP(t, script)
 	if profile != "" {
 		s.Profile = profile
 	}
 	stdin, in := io.Pipe()
 	out, stdout := io.Pipe()
-	a := &agent{t: t, in: in, stderr: &syncBuffer{}, code: make(chan int, 1), dir: t.TempDir()}
+	a := &agent{t: t, in: in, stderr: &syncBuffer{}, code: make(chan int, 1), dir: t.TempDir(), profile: s.Profile, lax: lax, asked: map[string]string{}}
+	if a.profile == "" {
+		a.profile = scripted.ProfileModern
+	}
 	a.cond = sync.NewCond(&a.mu)
 	go func() {
 		a.code <- scripted.NewACP(scripted.ACPConfig{Script: s, Stdin: stdin, Stdout: stdout, Stderr: a.stderr, Home: home}).Run()
@@ -67,6 +147,9 @@ func startACP(t *testing.T, profile, script, home string) *agent {
 					f = frame{}
 				}
 				f.raw = line
+				if !a.lax && len(line) < 1<<20 {
+					a.check(&f)
+				}
 				a.frames = append(a.frames, f)
 			}
 			a.eof = a.eof || err != nil
@@ -123,6 +206,7 @@ func (a *agent) post(method string, params any) string {
 	a.mu.Lock()
 	a.id++
 	id := a.id
+	a.asked[fmt.Sprint(id)] = method
 	a.mu.Unlock()
 	a.send(obj{"id": id, "method": method, "params": params})
 	return fmt.Sprint(id)

@@ -191,6 +191,9 @@ func replayACP(t *testing.T, recording, profile, script string) {
 			}
 			if m := field(t, l.Frame, "method"); m != "" {
 				asked[field(t, l.Frame, "id")] = m
+				a.mu.Lock()
+				a.asked[field(t, l.Frame, "id")] = m
+				a.mu.Unlock()
 			}
 			a.line(text)
 		case "out":

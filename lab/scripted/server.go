@@ -165,7 +165,12 @@ func orError(e, fallback *RPCError) *RPCError {
 
 // Main runs the scripted harness as a program; args are those after the program's name
 // and env is the environment as in os.Environ. It returns the exit code.
+//
+// With "acp" as the first argument it is MainACP.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer, env []string) int {
+	if len(args) > 0 && args[0] == "acp" {
+		return MainACP(args[1:], stdin, stdout, stderr, env)
+	}
 	lookup := environment(env)
 	script, version, err := readArgs(args, stdout)
 	switch {

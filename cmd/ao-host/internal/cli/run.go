@@ -43,7 +43,7 @@ standard input.
 
 --launch gives the command word by word, found by the PATH of this terminal. To
 try ao-host without any account, let it be its own agent, on a script:
-  ao-host run --harness codex --launch ao-host --launch scripted-harness \
+  ao-host run --harness NAME --launch ao-host --launch scripted-harness \
     --mode plan "Write a greeting"
 
 A setting that is given is remembered for later turns; an empty value resets it
