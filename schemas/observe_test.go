@@ -299,7 +299,7 @@ func TestEverythingSeenPassesTheSchemaInferredFromIt(t *testing.T) {
 // form off.
 func TestAKnownFormIsHeldToItsShapeBesideObjectsWithoutForm(t *testing.T) {
 	b, err := observe(t, observation("rec"), map[string]string{"rec/a.ndjson": frames(
-		`out {"method":"_n","params":{"kind":"a","x":1}}`, `out {"method":"_n","params":{"x":"text"}}`, `out {"method":"_n","params":{"kind":7}}`,
+		`out {"method":"_n","params":{"kind":"a","x":1}}`, `out {"method":"_n","params":{"x":"text"}}`,
 	)})
 	if err != nil {
 		t.Fatal(err)
@@ -307,7 +307,7 @@ func TestAKnownFormIsHeldToItsShapeBesideObjectsWithoutForm(t *testing.T) {
 	b.Definitions["N"] = b.Methods[0].Params
 	check := schemas.Verdicts(t, b, "N", true)
 	for body, ok := range map[string]bool{
-		`{"kind":"a","x":2}`: true, `{"kind":"a","x":"text"}`: false, `{"kind":"b","x":[]}`: true, `{"x":"other"}`: true, `{"x":2}`: false, `{"kind":8,"x":"t"}`: true,
+		`{"kind":"a","x":2}`: true, `{"kind":"a","x":"text"}`: false, `{"kind":"b","x":[]}`: true, `{"x":"other"}`: true, `{"x":2}`: false,
 	} {
 		if _, err := check([]byte(body)); (err == nil) != ok {
 			t.Errorf("%s: %v", body, err)
