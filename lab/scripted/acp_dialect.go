@@ -2,6 +2,7 @@ package scripted
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -289,12 +290,13 @@ func (t *prompt) decide(approved bool) {
 	t.set("decision", map[bool]string{true: "approved", false: "rejected"}[approved])
 }
 
-// with is a copy of o with one more member.
+// with is a copy of o in which one member has this value.
 func with(o object, name string, value any) object {
-	out := object{name: value}
-	for k, v := range o {
-		out[k] = v
+	out := maps.Clone(o)
+	if out == nil {
+		out = object{}
 	}
+	out[name] = value
 	return out
 }
 
