@@ -238,8 +238,14 @@ func (c *conversation) followUpEnded(t *turn) {
 }
 
 // expireFollowUps closes the follow-up cards and plans of a native session that
-// was replaced (rule 13).
+// was replaced (rule 13). What waits to answer or continue one of them is not sent:
+// the fresh session knows neither question nor plan.
 func (c *conversation) expireFollowUps(native string) {
+	for _, t := range slices.Clone(c.live) {
+		if t.State == store.TurnQueued && !t.claimed && c.belongsTo(t, native) {
+			c.endTurn(t, store.TurnNotSent, string(CodeSessionReplaced), "The session that it belongs to could not be restored.")
+		}
+	}
 	for _, id := range sortedKeys(c.cards) {
 		if k := c.cards[id]; k.ask.Route == abi.RouteFollowUp && k.ask.NativeSession == native && k.State == store.InteractionOpen {
 			c.closeCard(k, abi.DispositionExpired, "the session was replaced")
@@ -250,6 +256,19 @@ func (c *conversation) expireFollowUps(native string) {
 			c.closePlan(p, store.ProposalExpired)
 		}
 	}
+}
+
+// belongsTo reports whether a turn answers a card or continues a plan of a native
+// session.
+func (c *conversation) belongsTo(t *turn, native string) bool {
+	if k := c.cards[t.InteractionID]; k != nil {
+		return k.ask.NativeSession == native
+	}
+	if t.ProposalID == "" {
+		return false
+	}
+	row, err := c.h.store.Proposal(c.ctx, t.ProposalID)
+	return err == nil && decodeOwn[abi.Proposal](row.Body).NativeSession == native
 }
 
 // Inputs lists the cards that wait for an answer, oldest first.

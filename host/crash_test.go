@@ -256,7 +256,7 @@ func TestRule20_AnUncertainDeliveryIsSettledByTheHarnessesHistory(t *testing.T) 
 			if err != nil {
 				return err
 			}
-			row.State, row.EndedAt, row.Evidence = store.TurnDispatched, time.Time{}, ""
+			row.State, row.StartedAt, row.EndedAt, row.Evidence = store.TurnDispatched, time.Time{}, time.Time{}, ""
 			if id == lost.ID {
 				row.ClientID = "never-seen"
 			}
@@ -295,6 +295,38 @@ func TestRule20_AnUncertainDeliveryIsSettledByTheHarnessesHistory(t *testing.T) 
 	r.untilTurn(lost.ID, host.TurnCompleted)
 	if n := found(t, r.home, "never-seen"); n == 0 {
 		t.Fatal("the requeued turn never reached the harness")
+	}
+}
+
+func TestRule20_ATurnTheAgentBeganIsNotRunAgainForBeingAbsentFromTheHistory(t *testing.T) {
+	r := newRig(t, echo)
+	begun := r.send("Begun")
+	r.untilTurn(begun.ID, host.TurnCompleted)
+	r.close()
+	st, err := store.Open(t.Context(), r.dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = st.Write(t.Context(), func(tx *store.Tx) error {
+		row, err := tx.Turn(t.Context(), begun.ID)
+		if err != nil {
+			return err
+		}
+		// As a fault of the binding leaves it, and the history has lost it.
+		row.State, row.ErrorCode, row.ClientID = store.TurnUncertain, string(host.CodeBindingFault), "never-seen"
+		return tx.UpdateTurn(t.Context(), row)
+	})
+	if err := errors.Join(err, st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	next := r.send("And now")
+	r.untilTurn(next.ID, host.TurnCompleted)
+	if got := r.turn(begun.ID); got.State != host.TurnUncertain {
+		t.Fatalf("the turn is %s (%s)", got.State, got.Evidence)
+	}
+	if n := inHistory(t, r.home, "never-seen"); n != 0 {
+		t.Fatal("it was sent again")
 	}
 }
 

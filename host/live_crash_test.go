@@ -248,7 +248,7 @@ func (l *live) uncertain(id string) {
 		if err != nil {
 			return err
 		}
-		row.State, row.EndedAt, row.Evidence = store.TurnDispatched, time.Time{}, ""
+		row.State, row.StartedAt, row.EndedAt, row.Evidence = store.TurnDispatched, time.Time{}, time.Time{}, ""
 		if err := tx.UpdateTurn(ctx, row); err != nil {
 			return err
 		}

@@ -146,9 +146,15 @@ func (c *conversation) onHistory(e *abi.History) {
 	for _, t := range c.unsettled {
 		switch {
 		case slices.Contains(e.Found, t.ClientID):
-			t.State, t.Evidence, t.ErrorCode = store.TurnInterrupted, "found in the harness's history", ""
+			t.State, t.Evidence = store.TurnInterrupted, "found in the harness's history"
+			if t.ErrorCode == string(CodeUncertainDelivery) {
+				t.ErrorCode = ""
+			}
 			c.saveTurn(t)
 			c.enrichCard(t, abi.DispositionAnswered)
+		case !t.StartedAt.IsZero():
+			// The agent had it, whatever its history kept.
+			open = append(open, t)
 		case e.Complete && c.mayRequeue(t):
 			t.EndedAt, t.ErrorCode, t.ErrorMessage = time.Time{}, "", ""
 			c.live = append(c.live, t)

@@ -134,6 +134,24 @@ func TestABindingThatTrapsLoopsOrFloodsIsStoppedAndTheConversationSurvives(t *te
 	}
 }
 
+func TestRule20_ATurnThatABindingFaultCutOffIsUncertainAndNeverSentAgain(t *testing.T) {
+	r := newRogueRig(t, `{"turns":[{"repeat":true,"steps":[{"say":"Working."},{"say":"Done."}]}]}`)
+	turn := r.send("trap while it runs")
+	got := r.untilTurn(turn.ID, host.TurnUncertain)
+	if got.Code != string(host.CodeBindingFault) || got.StartedAt == nil {
+		t.Fatalf("the turn %+v", got)
+	}
+	// The next session proves what there is to prove.
+	next := r.send("And now")
+	r.untilTurn(next.ID, host.TurnCompleted)
+	if got = r.turn(turn.ID); got.State != host.TurnInterrupted || got.Code != string(host.CodeBindingFault) {
+		t.Fatalf("the turn is %s (%s, %s)", got.State, got.Evidence, got.Code)
+	}
+	if n := inHistory(t, r.home, turn.ClientID); n != 1 {
+		t.Fatalf("it was delivered %d times", n)
+	}
+}
+
 func TestABindingThatFaultsThreeTimesIsQuarantined(t *testing.T) {
 	r := newRogueRig(t, echo)
 	bad := r.send("trap")

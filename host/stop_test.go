@@ -266,6 +266,46 @@ func TestRule23_ASessionThatCannotBeRestoredIsReplacedWithOneWarning(t *testing.
 	r.untilTurn(again.ID, host.TurnCompleted)
 }
 
+func TestRule13_WhatContinuesAReplacedSessionIsNotSentIntoTheFreshOne(t *testing.T) {
+	lost := `{"methods":{"thread/resume":[{"error":{"code":-32600,"message":"no rollout found for thread id x"}}]},"turns":[{"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`
+	t.Run("an answer", func(t *testing.T) {
+		r := newRig(t, asyncQuestion)
+		r.untilTurn(r.send("Do it").ID, host.TurnCompleted)
+		card := r.untilInput()
+		r.close()
+		r.script(lost)
+		r.open()
+		answer := r.answer(card.ID, host.Answer{Fields: []abi.FieldAnswer{answered(card.Ask.Fields[0].ID, 0)}})
+		got := r.untilTurn(answer.AnswerTurn, host.TurnNotSent)
+		if got.Code != string(host.CodeSessionReplaced) {
+			t.Fatalf("turn %+v", got)
+		}
+		_, err := r.h.ResolveInput(t.Context(), r.conv, card.ID, host.Answer{Fields: []abi.FieldAnswer{answered(card.Ask.Fields[0].ID, 0)}})
+		wantCode(t, err, host.CodeInteractionStale)
+		next := r.send("Go on")
+		r.untilTurn(next.ID, host.TurnCompleted)
+		if said := r.texts(abi.ItemMessage); said[len(said)-1] != "I heard Go on." || len(said) != 3 {
+			t.Fatalf("the agent said %q", said)
+		}
+	})
+	t.Run("an implementation", func(t *testing.T) {
+		r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"plan":"1. Do it."}]}]}`)
+		r.configure(host.SettingsPatch{Mode: ptr("plan")})
+		r.untilTurn(r.send("Plan it").ID, host.TurnCompleted)
+		plan := r.untilPlan()
+		r.close()
+		r.script(lost)
+		r.open()
+		turn := r.implement(plan)
+		if got := r.untilTurn(turn.ID, host.TurnNotSent); got.Code != string(host.CodeSessionReplaced) {
+			t.Fatalf("turn %+v", got)
+		}
+		if p := r.plan(plan.ID); p.State != host.ProposalExpired {
+			t.Fatalf("the plan is %s", p.State)
+		}
+	})
+}
+
 func TestS5_RestoringASessionRepeatsNoHistory(t *testing.T) {
 	r := newRig(t, echo)
 	for range 3 {

@@ -251,6 +251,9 @@ func (c *conversation) settleAfterExit(s *session, cause *Error) {
 		case t.State == store.TurnRunning && (c.stop != nil || cause.Code == CodeHoldStopped):
 			t.StopReason = "process ended"
 			c.endTurn(t, store.TurnInterrupted, "", "")
+		case t.State == store.TurnRunning && cause.Code == CodeBindingFault:
+			// The agent may have gone on without us, or even have ended it.
+			c.endTurn(t, store.TurnUncertain, string(cause.Code), "What became of the turn is not known.")
 		case t.State == store.TurnRunning:
 			c.endTurn(t, store.TurnFailed, string(cause.Code), cause.Detail)
 		}

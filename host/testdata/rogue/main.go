@@ -17,6 +17,8 @@ type rogue struct {
 	approve bool
 	// late makes it call what it must not in the step that ends the turn.
 	late bool
+	// fall makes it trap at the first item.
+	fall bool
 	// turn is the newest one, to name it when its call fails.
 	turn string
 	// review makes a review of the next question, as the words after it say.
@@ -67,11 +69,16 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 			r.review = text
 		case strings.HasPrefix(text, "continue"):
 			r.chain = text
+		case text == "trap while it runs":
+			r.fall = true
 		case strings.HasPrefix(text, "steering "):
 			r.steering = abi.Steering(strings.TrimPrefix(text, "steering "))
 		case strings.HasPrefix(text, "approve"):
 			r.approve = true
 		}
+	}
+	if m := ev.Message; m != nil && m.Method == "item/completed" && r.fall && strings.Contains(string(m.Params), `"agentMessage"`) {
+		panic("rogue: told to trap")
 	}
 	if r.reviews(ev, out) || r.chains(ev, out) {
 		return
