@@ -59,7 +59,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 		return nil, errors.Join(fail(CodeStoreFailed, "The cache of compiled bindings could not be opened: %v.", err), st.Close())
 	}
 	h.bindings = newRegistry(h)
-	if err := h.bindings.loadBuiltIn(ctx); err != nil {
+	if err := h.bindings.loadBuiltIn(); err != nil {
 		return nil, errors.Join(err, h.engine.Close(ctx), st.Close())
 	}
 	st.Notify(h.feed.advance)
@@ -90,7 +90,6 @@ func (h *Host) Close(ctx context.Context) error {
 	}
 	wg.Wait()
 	h.feed.close()
-	h.bindings.close()
 	return errors.Join(h.engine.Close(context.WithoutCancel(ctx)), h.store.Close())
 }
 

@@ -74,7 +74,7 @@ func newRegistry(h *Host) *registry {
 	return &registry{h: h, builtIn: map[string]*binding{}, dropped: map[string]*binding{}, faults: map[string][]time.Time{}}
 }
 
-func (r *registry) loadBuiltIn(context.Context) error {
+func (r *registry) loadBuiltIn() error {
 	mods := r.h.cfg.Bindings
 	if mods == nil {
 		mods = bindingswasm.Modules()
@@ -125,6 +125,9 @@ func (r *registry) scan(ctx context.Context) ([]listed, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var out []listed
+	// A module that left the folder is forgotten; sessions keep their own.
+	before := r.dropped
+	r.dropped = map[string]*binding{}
 	for _, e := range entries {
 		if e.IsDir() || !strings.HasSuffix(e.Name(), ".wasm") {
 			continue
@@ -136,11 +139,10 @@ func (r *registry) scan(ctx context.Context) ([]listed, error) {
 			continue
 		}
 		b := r.read(wasm)
-		if known, ok := r.dropped[b.info.Digest]; ok {
+		if known, ok := before[b.info.Digest]; ok {
 			b = known
-		} else {
-			r.dropped[b.info.Digest] = b
 		}
+		r.dropped[b.info.Digest] = b
 		info := b.info
 		info.Path = path
 		info.Allowed = slices.ContainsFunc(grants, func(g store.Grant) bool {
@@ -222,8 +224,6 @@ func (r *registry) faulted(digest string) {
 	r.faults[digest] = append(r.faults[digest], time.Now())
 }
 
-func (r *registry) close() {}
-
 // Bindings lists the built-in modules and those in the bindings folder, also
 // those that cannot be used, with the reason.
 func (h *Host) Bindings(ctx context.Context) ([]BindingInfo, error) {
@@ -243,31 +243,63 @@ func (h *Host) Bindings(ctx context.Context) ([]BindingInfo, error) {
 }
 
 // AllowBinding is the user's yes to the module in the bindings folder that is
-// named by its harness id or file name. The yes holds for exactly these bytes.
+// named by its harness id, file name or digest. The yes holds for exactly these
+// bytes and takes the place of an earlier one for the same harness. A harness id
+// means the module that waits for it; where several do, the file must be named.
+//
+// Errors: unknown_harness, invalid_argument, and what makes the module unusable.
 func (h *Host) AllowBinding(ctx context.Context, name string) (BindingInfo, error) {
 	list, err := h.bindings.scan(ctx)
 	if err != nil {
 		return BindingInfo{}, err
 	}
-	for _, b := range list {
-		file := filepath.Base(b.info.Path)
-		if b.info.Harness != name && file != name && strings.TrimSuffix(file, ".wasm") != name {
-			continue
-		}
-		if b.info.Err != nil && b.info.Err.Code != CodeBindingNotAllowed {
-			return b.info, b.info.Err
-		}
-		err := h.store.Write(ctx, func(tx *store.Tx) error {
-			return tx.PutGrant(ctx, store.Grant{Harness: b.info.Harness, Digest: b.info.Digest, GrantedAt: h.now()})
-		})
-		if err != nil {
-			return b.info, storeError(err)
-		}
-		info := b.info
-		info.Allowed, info.Err = true, nil
-		return info, nil
+	info, err := chosen(list, name)
+	if err != nil {
+		return info, err
 	}
-	return BindingInfo{}, failField(CodeUnknownHarness, "name", "No module in the bindings folder is named %q.", name)
+	err = h.store.Write(ctx, func(tx *store.Tx) error {
+		return tx.PutGrant(ctx, store.Grant{Harness: info.Harness, Digest: info.Digest, GrantedAt: h.now()})
+	})
+	if err != nil {
+		return info, storeError(err)
+	}
+	info.Allowed, info.Err = true, nil
+	return info, nil
+}
+
+// chosen finds the module that a name means.
+func chosen(list []listed, name string) (BindingInfo, error) {
+	var byID []BindingInfo
+	for _, b := range list {
+		switch file := filepath.Base(b.info.Path); {
+		case file == name, strings.TrimSuffix(file, ".wasm") == name && b.info.Harness != name, b.info.Digest != "" && b.info.Digest == name:
+			return b.info, usable(b.info)
+		case b.info.Harness == name:
+			byID = append(byID, b.info)
+		}
+	}
+	if waiting := slices.DeleteFunc(slices.Clone(byID), func(i BindingInfo) bool { return i.Allowed || usable(i) != nil }); len(waiting) > 0 {
+		byID = waiting
+	}
+	switch len(byID) {
+	case 0:
+		return BindingInfo{}, failField(CodeUnknownHarness, "name", "No module in the bindings folder is named %q.", name)
+	case 1:
+		return byID[0], usable(byID[0])
+	}
+	var files []string
+	for _, i := range byID {
+		files = append(files, filepath.Base(i.Path))
+	}
+	return BindingInfo{}, failField(CodeInvalidArgument, "name", "Several modules are for %q: %s. Name the file.", name, strings.Join(files, ", "))
+}
+
+// usable says why a module cannot be allowed.
+func usable(i BindingInfo) error {
+	if i.Err != nil && i.Err.Code != CodeBindingNotAllowed {
+		return i.Err
+	}
+	return nil
 }
 
 // moduleError maps errors of the module reader and the engine to ours.

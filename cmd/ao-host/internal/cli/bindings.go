@@ -125,7 +125,7 @@ func or(s, otherwise string) string {
 
 func (a *App) bindingsAllowCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "allow NAME", Short: "Allow a module that was put into the bindings folder", Args: exactly("a harness name"),
+		Use: "allow NAME", Short: "Allow a module that was put into the bindings folder", Args: exactly("a harness name, file name or digest"),
 		Long: "Allow a module that was put into the bindings folder, to run as the binding of a\nharness. The consent is for this very file: another one asks again. What it asks\nfor is shown by: ao-host bindings inspect FILE",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.with(cmd.Context(), nil, func(c core.Core) error {
@@ -289,6 +289,7 @@ func manifestText(m abi.Manifest, digest string, width int) string {
 		perms = append(perms, display.Line(string(p)))
 	}
 	row("permissions", strings.Join(perms, ", "))
+	row("asks for", vocabulary(m.Vocabulary))
 	row("calls", display.Line(strings.Join(slices.Concat(m.Calls, m.Notifies), ", ")))
 	var asks, automatic []string
 	for _, r := range m.Requests {
@@ -300,7 +301,51 @@ func manifestText(m abi.Manifest, digest string, width int) string {
 	}
 	row("a person", display.Line(strings.Join(asks, ", ")))
 	row("by itself", display.Line(strings.Join(automatic, ", ")))
+	row("learns", facts(m.Launch.Facts))
+	row("limits", limits(m.Limits))
 	return b.String()
+}
+
+// vocabulary is what a person may be asked through the binding.
+func vocabulary(v abi.Vocabulary) string {
+	var out []string
+	for _, t := range v.Interactions {
+		out = append(out, display.Line(string(t)))
+	}
+	if v.Proposals {
+		out = append(out, "decisions on plans")
+	}
+	return strings.Join(out, ", ")
+}
+
+// facts are the variables of which the binding learns whether they are set.
+func facts(list []abi.EnvFact) string {
+	var out []string
+	for _, f := range list {
+		out = append(out, display.Exact(f.Env))
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return "whether these are set: " + strings.Join(out, " ")
+}
+
+// limits are those a module asks for beside the defaults.
+func limits(l abi.Limits) string {
+	var out []string
+	add := func(n int64, format string) {
+		if n > 0 {
+			out = append(out, fmt.Sprintf(format, n))
+		}
+	}
+	add(l.MemoryBytes, "%d bytes of memory")
+	add(l.FuelPerStep, "%d units of work a step")
+	add(l.FuelPerByte, "%d units of work a byte")
+	add(l.OutputBytes, "%d bytes of output")
+	if len(out) == 0 {
+		return "the defaults"
+	}
+	return strings.Join(out, ", ")
 }
 
 // field writes a name and a text beside it, nothing when there is no text.
