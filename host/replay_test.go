@@ -196,3 +196,27 @@ func TestAFaultIsRecordedWithItsInputAndWhatTheModulePrinted(t *testing.T) {
 		t.Fatalf("the replay ended at %d with %+v: %v", res.Seq, res.Fault, err)
 	}
 }
+
+func TestInputLogsOfGenerationsLongOverAreForgotten(t *testing.T) {
+	r := newRig(t, echo)
+	for range 3 {
+		turn := r.send("Go")
+		r.untilTurn(turn.ID, host.TurnCompleted)
+		r.restart()
+	}
+	turn := r.send("Go")
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	r.until("the old logs to be gone", func() bool {
+		for gen := int64(1); gen <= 2; gen++ {
+			if l := r.inputLog(gen); l.State != nil || len(l.Steps) > 0 {
+				return false
+			}
+		}
+		return true
+	})
+	for gen := int64(3); gen <= 4; gen++ {
+		if l := r.inputLog(gen); l.State == nil {
+			t.Errorf("nothing is left of generation %d", gen)
+		}
+	}
+}

@@ -329,9 +329,16 @@ func (c *conversation) onLaunched(ctx context.Context, gen int64, l launched, se
 	}
 	c.saveGeneration(s)
 	c.journalSession()
+	c.dropOldSessions(gen)
 	// The process id must be durable before the child is given anything to do.
 	c.commit()
 	c.step(&abi.Event{Open: open}, "")
+}
+
+// dropOldSessions forgets the input logs of generations that are over. The newest
+// one of them is kept, so that what a binding failed on can be looked into.
+func (c *conversation) dropOldSessions(gen int64) {
+	c.h.store.Submit(func(tx *store.Tx) error { return tx.DropSessions(c.ctx, c.id, gen-1) })
 }
 
 func (c *conversation) saveGeneration(s *session) {

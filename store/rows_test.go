@@ -467,6 +467,36 @@ func TestInputsTimersAndStatesAreReplacedAndDropped(t *testing.T) {
 	equal(t, state, err, store.SavedState{ConversationID: "c", Generation: 1, InputSeq: 3, StateVersion: 2, State: []byte("new")})
 }
 
+func TestWhatOldSessionsNeededIsDroppedTogether(t *testing.T) {
+	s := withConversations(t, store.Options{}, "c")
+	write(t, s, func(tx *store.Tx) error {
+		for gen := int64(1); gen <= 3; gen++ {
+			for _, err := range []error{
+				tx.AppendInput(ctx, store.Input{ConversationID: "c", Generation: gen, Seq: 1}),
+				tx.InsertOutbox(ctx, store.Outbox{ConversationID: "c", Generation: gen, ID: 1, Frame: []byte("{}")}),
+				tx.SetTimer(ctx, store.Timer{ConversationID: "c", Generation: gen, Name: "t", Due: epoch}),
+				tx.SaveState(ctx, store.SavedState{ConversationID: "c", Generation: gen, InputSeq: 1, State: []byte("s")}),
+			} {
+				if err != nil {
+					return err
+				}
+			}
+		}
+		return tx.DropSessions(ctx, "c", 3)
+	})
+	for gen, want := range map[int64]int{1: 0, 2: 0, 3: 1} {
+		inputs, err := s.Inputs(ctx, "c", gen, 0)
+		equal(t, len(inputs), err, want)
+		frames, err := s.Outbox(ctx, "c", gen)
+		equal(t, len(frames), err, want)
+		timers, err := s.Timers(ctx, "c", gen)
+		equal(t, len(timers), err, want)
+		if _, err := s.SavedState(ctx, "c", gen); (err == nil) != (want == 1) {
+			t.Errorf("the saved state of generation %d: %v", gen, err)
+		}
+	}
+}
+
 func TestBlobsStayAndGrantsAreReplaced(t *testing.T) {
 	s := withConversations(t, store.Options{})
 	write(t, s, func(tx *store.Tx) error {

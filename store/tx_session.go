@@ -59,6 +59,20 @@ func (tx *Tx) DropInputs(_ context.Context, conversation string, generation int6
 	return tx.wrote(err, "input")
 }
 
+// DropSessions removes what only a live session needs, its inputs, saved state,
+// timers and frames, of the generations before a number.
+func (tx *Tx) DropSessions(_ context.Context, conversation string, before int64) error {
+	ctx := context.Background()
+	for _, drop := range []func(context.Context, string, int64) (int64, error){
+		tx.q.DropOldInputs, tx.q.DropOldOutbox, tx.q.DropOldTimers, tx.q.DropOldStates,
+	} {
+		if _, err := drop(ctx, conversation, before); err != nil {
+			return tx.wrote(err, "session")
+		}
+	}
+	return tx.wrote(nil, "session")
+}
+
 // InsertOutbox adds a frame for the child. Errors: conflict, not_found when there
 // is no such conversation.
 func (tx *Tx) InsertOutbox(_ context.Context, o Outbox) error {

@@ -51,3 +51,15 @@ SELECT * FROM saved_state WHERE conversation_id = ? AND generation = ?;
 INSERT INTO saved_state (conversation_id, generation, input_seq, state_version, state) VALUES (?, ?, ?, ?, ?)
 ON CONFLICT (conversation_id, generation) DO UPDATE SET
     input_seq = excluded.input_seq, state_version = excluded.state_version, state = excluded.state;
+
+-- name: DropOldInputs :execrows
+DELETE FROM input WHERE conversation_id = ? AND generation < ?;
+
+-- name: DropOldOutbox :execrows
+DELETE FROM outbox WHERE conversation_id = ? AND generation < ?;
+
+-- name: DropOldTimers :execrows
+DELETE FROM timer WHERE conversation_id = ? AND generation < ?;
+
+-- name: DropOldStates :execrows
+DELETE FROM saved_state WHERE conversation_id = ? AND generation < ?;

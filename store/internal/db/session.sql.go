@@ -33,6 +33,54 @@ func (q *Queries) DropInputs(ctx context.Context, conversationID string, generat
 	return result.RowsAffected()
 }
 
+const dropOldInputs = `-- name: DropOldInputs :execrows
+DELETE FROM input WHERE conversation_id = ? AND generation < ?
+`
+
+func (q *Queries) DropOldInputs(ctx context.Context, conversationID string, generation int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, dropOldInputs, conversationID, generation)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const dropOldOutbox = `-- name: DropOldOutbox :execrows
+DELETE FROM outbox WHERE conversation_id = ? AND generation < ?
+`
+
+func (q *Queries) DropOldOutbox(ctx context.Context, conversationID string, generation int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, dropOldOutbox, conversationID, generation)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const dropOldStates = `-- name: DropOldStates :execrows
+DELETE FROM saved_state WHERE conversation_id = ? AND generation < ?
+`
+
+func (q *Queries) DropOldStates(ctx context.Context, conversationID string, generation int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, dropOldStates, conversationID, generation)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
+const dropOldTimers = `-- name: DropOldTimers :execrows
+DELETE FROM timer WHERE conversation_id = ? AND generation < ?
+`
+
+func (q *Queries) DropOldTimers(ctx context.Context, conversationID string, generation int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, dropOldTimers, conversationID, generation)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
+}
+
 const dropOutbox = `-- name: DropOutbox :execrows
 DELETE FROM outbox WHERE conversation_id = ? AND generation = ? AND id <= ?
 `
