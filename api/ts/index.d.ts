@@ -1471,7 +1471,7 @@ export interface Operations {
     };
   };
   /**
-   * Is the user's yes to the module in the bindings folder that is named by its harness id or file name.
+   * Is the user's yes to the module in the bindings folder that is named by its harness id, file name or digest.
    */
   allowBinding: {
     method: "POST";
