@@ -53,6 +53,8 @@ type conversation struct {
 	holdUnsettled bool
 	probes        []chan error
 	partials      map[string]*partial
+	// partialBytes is the text in partials.
+	partialBytes int
 	// blocked: the last attempt failed, so nothing is started until a person
 	// does something; unlike a hold it also keeps answers back.
 	blocked   bool

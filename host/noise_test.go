@@ -163,3 +163,20 @@ func TestRule21_AClosedStdoutIsNotAnExitButEndsTheSession(t *testing.T) {
 	next := r.send("Next")
 	r.untilTurn(next.ID, host.TurnCompleted)
 }
+
+func TestWhatIsKeptOfItemsThatNeverEndIsBounded(t *testing.T) {
+	huge := strings.Repeat(`{"huge":{"bytes":4000000,"kind":"delta"}},`, 6)
+	r := newRig(t, `{"turns":[{"steps":[`+huge+`{"say":"Enough."}]}]}`)
+	turn := r.send("Go")
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	kept, items := 0, 0
+	for _, it := range bodies[abi.Item](r, host.EventItem) {
+		if it.Status == abi.ItemIncomplete {
+			items++
+			kept += len(it.Text)
+		}
+	}
+	if items != 6 || kept < 16_000_000 || kept > 16<<20 {
+		t.Fatalf("%d bytes of %d items are kept", kept, items)
+	}
+}

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -184,6 +185,19 @@ func TestABindingCannotApproveAnythingByItself(t *testing.T) {
 		if strings.Contains(s, "accept") {
 			t.Fatalf("the harness was told %q", s)
 		}
+	}
+}
+
+func TestAHarnessCannotPileUpRequestsThatNobodyAnswers(t *testing.T) {
+	var steps strings.Builder
+	for n := range 1005 {
+		fmt.Fprintf(&steps, `{"raw":"{\"id\":\"x%d\",\"method\":\"item/tool/requestUserInput\",\"params\":{}}"},`, n)
+	}
+	r := newRogueRig(t, `{"turns":[{"repeat":true,"steps":[`+steps.String()+`{"say":"Enough."}]}]}`)
+	turn := r.send("ignore requests")
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	if got := r.warnings(string(host.CodeTooManyRequests)); len(got) != 1 {
+		t.Fatalf("%d warnings", len(got))
 	}
 }
 

@@ -7,6 +7,12 @@ import (
 	"github.com/aoagents/ao-host/abi"
 )
 
+// Bounds of what a binding can have shown beside the composer.
+const (
+	maxProblems = 100
+	maxMetrics  = 100
+)
+
 // setProblem shows a problem, in place of one with the same code and field, or
 // takes it back.
 func (c *conversation) setProblem(p abi.Problem) {
@@ -20,6 +26,8 @@ func (c *conversation) setProblem(p abi.Problem) {
 		return
 	case i >= 0:
 		c.problems[i] = p
+	case len(c.problems) >= maxProblems:
+		return
 	default:
 		c.problems = append(c.problems, p)
 	}
@@ -75,7 +83,7 @@ func mergeMetrics(old, add []abi.Metric) []abi.Metric {
 	for _, m := range add {
 		if i := slices.IndexFunc(old, func(o abi.Metric) bool { return o.Name == m.Name }); i >= 0 {
 			old[i] = m
-		} else {
+		} else if len(old) < maxMetrics {
 			old = append(old, m)
 		}
 	}

@@ -101,6 +101,9 @@ func (c *conversation) oversize(f *frame) {
 	}
 }
 
+// maxRequests bounds the requests of a child that wait for their answers.
+const maxRequests = 1000
+
 // request hands over an inbound request; one the manifest does not name is
 // answered as unknown.
 func (c *conversation) request(f *frame) {
@@ -114,6 +117,13 @@ func (c *conversation) request(f *frame) {
 	if !known {
 		c.log.Debug("unknown request", "method", f.Method)
 		c.sendReply(f.ID, nil, &abi.CallError{Code: -32601, Message: "method not found"}, "")
+		return
+	}
+	if len(s.requests) >= maxRequests {
+		c.once("too many requests", func() {
+			c.journalValue(EventWarning, "", abi.Warning{Code: string(CodeTooManyRequests), Message: codeTexts[CodeTooManyRequests]})
+		})
+		c.sendReply(f.ID, nil, &abi.CallError{Code: -32603, Message: "too many requests are open"}, "")
 		return
 	}
 	s.requestSeq++

@@ -3,14 +3,20 @@ package host
 import (
 	"context"
 	"math"
+	"strings"
 	"time"
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/store"
 )
 
-// maxPartial bounds the text kept of an item that has not ended, in bytes.
-const maxPartial = 4 << 20
+// maxPartial bounds the text kept of an item that has not ended, in bytes;
+// maxPartialBytes that of all of them, and maxPartials their number.
+const (
+	maxPartial      = 4 << 20
+	maxPartialBytes = 16 << 20
+	maxPartials     = 4096
+)
 
 // partial is the streamed text of an item that has not ended.
 type partial struct {
@@ -22,7 +28,7 @@ type partial struct {
 // onItem journals an item; a finished one replaces its deltas at the turn's end.
 func (c *conversation) onItem(it *abi.Item) {
 	if it.Status != abi.ItemRunning {
-		delete(c.partials, it.ID)
+		c.dropPartial(it.ID)
 	}
 	c.journal(EventItem, it.Turn, it.AppendJSON(nil))
 }
@@ -32,11 +38,25 @@ func (c *conversation) onItem(it *abi.Item) {
 func (c *conversation) keepPartial(d *abi.Delta) {
 	p := c.partials[d.Item]
 	if p == nil {
+		if len(c.partials) >= maxPartials {
+			return
+		}
 		p = &partial{turn: d.Turn, channel: d.Channel}
 		c.partials[d.Item] = p
 	}
-	if len(p.text) < maxPartial {
-		p.text = append(p.text, d.Text...)
+	room := min(maxPartial-len(p.text), maxPartialBytes-c.partialBytes)
+	if room <= 0 {
+		return
+	}
+	text := d.Text[:min(len(d.Text), room)]
+	p.text = append(p.text, text...)
+	c.partialBytes += len(text)
+}
+
+func (c *conversation) dropPartial(item string) {
+	if p := c.partials[item]; p != nil {
+		c.partialBytes -= len(p.text)
+		delete(c.partials, item)
 	}
 }
 
@@ -51,8 +71,8 @@ func (c *conversation) compact(turnID string) {
 		if p.turn != turnID {
 			continue
 		}
-		delete(c.partials, id)
-		it := abi.Item{Turn: turnID, ID: id, Type: channelItem[p.channel], Status: abi.ItemIncomplete, Text: string(p.text)}
+		c.dropPartial(id)
+		it := abi.Item{Turn: turnID, ID: id, Type: channelItem[p.channel], Status: abi.ItemIncomplete, Text: strings.ToValidUTF8(string(p.text), "\uFFFD")}
 		c.journal(EventItem, turnID, it.AppendJSON(nil))
 	}
 	c.flushDelta()
@@ -259,6 +279,9 @@ func (c *conversation) settleAfterExit(s *session, cause *Error) {
 		}
 	}
 	c.compact("")
+	// What a binding told of turns that are none of ours goes with it.
+	clear(c.partials)
+	c.partialBytes = 0
 	c.cardsAfterExit(s)
 	switch s.ending {
 	case "", "output_closed", "input_closed":

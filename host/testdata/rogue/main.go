@@ -17,6 +17,8 @@ type rogue struct {
 	approve bool
 	// late makes it call what it must not in the step that ends the turn.
 	late bool
+	// ignore makes it answer no request.
+	ignore bool
 	// fall makes it trap at the first item.
 	fall bool
 	// turn is the newest one, to name it when its call fails.
@@ -69,6 +71,8 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 			r.review = text
 		case strings.HasPrefix(text, "continue"):
 			r.chain = text
+		case text == "ignore requests":
+			r.ignore = true
 		case text == "trap while it runs":
 			r.fall = true
 		case strings.HasPrefix(text, "steering "):
@@ -76,6 +80,9 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 		case strings.HasPrefix(text, "approve"):
 			r.approve = true
 		}
+	}
+	if m := ev.Message; m != nil && m.Type == abi.MessageRequest && r.ignore {
+		return
 	}
 	if m := ev.Message; m != nil && m.Method == "item/completed" && r.fall && strings.Contains(string(m.Params), `"agentMessage"`) {
 		panic("rogue: told to trap")
