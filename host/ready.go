@@ -18,7 +18,7 @@ func (c *conversation) onReady(r *abi.Ready) {
 	if owner := c.nativeOwner(r.NativeSession); owner != "" {
 		c.setProblem(abi.Problem{Code: string(CodeNativeSessionTaken), Field: "session", Message: (&Error{Code: CodeNativeSessionTaken, Detail: "Conversation " + owner + " holds it."}).Error()})
 		c.hold(CodeNativeSessionTaken)
-		c.endProcess(string(CodeNativeSessionTaken))
+		s.endAfter = string(CodeNativeSessionTaken)
 		return
 	}
 	first := s.state != SessionReady

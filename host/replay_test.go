@@ -17,9 +17,9 @@ import (
 	"github.com/aoagents/ao-host/store"
 )
 
-// inputLog reads what is stored of a generation's inputs, as a host would find it
-// that takes over after a crash: from a copy of the files of the running one.
-func (r *rig) inputLog(gen int64) *replay.Log {
+// crashed opens the store as a host would find it that takes over after a crash:
+// from a copy of the files of the running one.
+func (r *rig) crashed() *store.Store {
 	r.t.Helper()
 	dir := r.t.TempDir()
 	files, err := filepath.Glob(filepath.Join(r.dir, "*.db*"))
@@ -39,6 +39,13 @@ func (r *rig) inputLog(gen int64) *replay.Log {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	return st
+}
+
+// inputLog reads what is stored of a generation's inputs.
+func (r *rig) inputLog(gen int64) *replay.Log {
+	r.t.Helper()
+	st := r.crashed()
 	defer func() { _ = st.Close() }()
 	rows, err := st.Inputs(r.t.Context(), r.conv, gen, 0)
 	if err != nil {

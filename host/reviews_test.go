@@ -257,6 +257,23 @@ func TestRule18_ADecisionThatProvablyNeverReachedTheAgentReopensThePlan(t *testi
 	}
 }
 
+func TestRule18_ADecisionThatDoesNotFitTheProvidersSchemaReopensThePlan(t *testing.T) {
+	r, turn, plan := newReviewRig(t, reviewing, "misfit", abi.PermissionAuto)
+	r.implement(plan)
+	r.problem(host.CodeOutboundSchema)
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	if p := r.plan(plan.ID); p.State != host.ProposalOpen || p.Route != abi.RouteFollowUp || r.controls().Settings.Mode != "plan" {
+		t.Fatalf("the plan is %+v, remembered %+v", p, r.controls().Settings)
+	}
+	last := host.Interaction{}
+	for _, k := range bodies[host.Interaction](r, host.EventInteraction) {
+		last = k
+	}
+	if last.Disposition != abi.DispositionCancelled {
+		t.Fatalf("the review is %+v", last)
+	}
+}
+
 func TestRule14_ARestoredReviewIsShownAndWhatTheAgentAsksAfterItToo(t *testing.T) {
 	script := `{"turns":[{"when":{"text":"review"},"steps":[{"say":"First."},
 	 {"self_turn":[{"ask":{"id":"q","questions":[{"id":"a","question":"Go on?","options":[{"label":"accept","description":""}]}]}},{"run":{"command":"make install","approve":true}},{"say":"By itself: {{decision}}."}]}]}]}`

@@ -188,6 +188,67 @@ func TestABindingCannotApproveAnythingByItself(t *testing.T) {
 	}
 }
 
+func TestRule20_ADispatchedTurnThatTheBindingDisownsIsUncertain(t *testing.T) {
+	r := newRogueRig(t, echo)
+	turn := r.send("disown")
+	r.untilTurn(turn.ID, host.TurnUncertain)
+}
+
+func TestRule21_TwoConversationsNeverHoldOneNativeSession(t *testing.T) {
+	r := newRogueRig(t, echo)
+	r.untilTurn(r.send("Go").ID, host.TurnCompleted)
+	held := r.controls().Session.NativeSession
+	first := r.conv
+	second, err := r.h.Create(t.Context(), host.NewConversation{Harness: "rogue", Cwd: r.cwd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.conv = second.ID
+	turn := r.send("steal " + held)
+	r.problem(host.CodeNativeSessionTaken)
+	r.until("the harness to be ended", func() bool { return r.controls().Session.State == host.SessionNone })
+	if got := r.controls().Session.NativeSession; got == held {
+		t.Fatalf("both conversations hold %s", got)
+	}
+	if s := r.turn(turn.ID).State; s != host.TurnQueued {
+		t.Fatalf("the turn is %s", s)
+	}
+	r.conv = first
+	r.untilTurn(r.send("Go on").ID, host.TurnCompleted)
+}
+
+func TestTimersFireOnceAreMovedAndCleared(t *testing.T) {
+	r := newRogueRig(t, `{"turns":[{"repeat":true,"steps":[{"delay_ms":1000},{"say":"Done."}]}]}`)
+	turn := r.send("timer")
+	r.until("the first timer", func() bool { return len(r.warnings("rogue")) == 1 })
+	if got := r.timers(); got != "moved" {
+		t.Fatalf("timers in the store: %q", got)
+	}
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	if got := strings.Join(r.warnings("rogue"), ", "); got != "timer late, timer moved" {
+		t.Fatalf("fired: %s", got)
+	}
+	if got := r.timers(); got != "" {
+		t.Fatalf("timers in the store: %q", got)
+	}
+}
+
+// timers names the timers of the first generation that a crash would find.
+func (r *rig) timers() string {
+	r.t.Helper()
+	st := r.crashed()
+	defer func() { _ = st.Close() }()
+	list, err := st.Timers(r.t.Context(), r.conv, 1)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	var names []string
+	for _, x := range list {
+		names = append(names, x.Name)
+	}
+	return strings.Join(names, " ")
+}
+
 func TestAHarnessCannotPileUpRequestsThatNobodyAnswers(t *testing.T) {
 	var steps strings.Builder
 	for n := range 1005 {

@@ -46,6 +46,9 @@ type session struct {
 	replaying bool
 	// ending: we are ending the process on purpose, for this reason.
 	ending string
+	// endAfter is why the process is to be ended once the step under way is over: a
+	// transaction holds whole steps.
+	endAfter string
 	// relaunch: end it once no turn runs.
 	relaunch bool
 	// inputLost: a frame could not be written.

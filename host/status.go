@@ -51,7 +51,7 @@ func (c *conversation) onProblem(p abi.Problem) {
 	c.hold(CodeSignInNeeded)
 	if c.sess.state == SessionStarting {
 		c.answerProbes(e)
-		c.endProcess(string(CodeSignInNeeded))
+		c.sess.endAfter = string(CodeSignInNeeded)
 	}
 	c.tx.urgent = true
 }

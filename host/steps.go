@@ -225,6 +225,9 @@ func (c *conversation) step(ev *abi.Event, allow string) {
 		s.queued = s.queued[1:]
 		c.step(&next.event, next.allow)
 	}
+	if s.endAfter != "" {
+		c.endProcess(s.endAfter)
+	}
 }
 
 // save keeps the binding's state; with drop, inputs before it are not needed any
@@ -435,6 +438,12 @@ func (c *conversation) doReply(r *abi.ReplyTo, allow string) {
 		if err := s.validator.outbound(schemas.Result, q.method, result); err != nil {
 			c.setProblem(abi.Problem{Code: string(CodeOutboundSchema), Field: q.method, Message: fmt.Sprintf("%s %v", codeTexts[CodeOutboundSchema], err)})
 			result, cerr = nil, &abi.CallError{Code: -32603, Message: "the answer could not be encoded"}
+			if k != nil && k.State == store.InteractionClaimed {
+				// The agent hears that there is no answer, so there was none.
+				c.reviewUndelivered(k)
+				c.closeCard(k, abi.DispositionCancelled, "the answer did not fit the provider's schema and was not sent")
+				k = nil
+			}
 		}
 	}
 	cardID := ""

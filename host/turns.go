@@ -88,7 +88,13 @@ func (c *conversation) onDelivery(d *abi.Delivery) {
 	if t == nil {
 		return
 	}
-	switch d.Status {
+	status := d.Status
+	if status == abi.DeliveryNotSent && t.State == store.TurnDispatched && !t.notWritten && t.steerOf == "" {
+		// The frame is on its way: only the provider's word can undo that (rule 20).
+		c.log.Warn("a binding said not_sent of a turn that was dispatched", "turn", t.ID)
+		status = abi.DeliveryUnknown
+	}
+	switch status {
 	case abi.DeliveryAccepted:
 		c.delivered(t, d.Evidence)
 	case abi.DeliveryRejected, abi.DeliveryNotSent:
@@ -96,13 +102,9 @@ func (c *conversation) onDelivery(d *abi.Delivery) {
 			c.steerRefused(t)
 			return
 		}
-		if d.Status == abi.DeliveryNotSent && t.State != store.TurnQueued {
-			// The frame is committed: only the provider's word can undo that.
-			c.log.Warn("a binding said not_sent of a turn that was dispatched", "turn", t.ID)
-		}
 		c.endTurn(t, store.TurnNotSent, d.Code, d.Message)
 		reason := CodeNotSent
-		if d.Status == abi.DeliveryRejected {
+		if status == abi.DeliveryRejected {
 			reason = CodeDeliveryRejected
 		}
 		if codeTexts[Code(d.Code)] != "" {

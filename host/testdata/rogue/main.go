@@ -26,6 +26,7 @@ type rogue struct {
 	// review makes a review of the next question, as the words after it say.
 	review string
 	waits  string
+	misfit bool
 	// chain makes the next requests parts of one question, as the words after it say.
 	chain string
 	parts int
@@ -71,6 +72,20 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 			r.review = text
 		case strings.HasPrefix(text, "continue"):
 			r.chain = text
+		case strings.HasPrefix(text, "steal "):
+			out.Ready(&abi.Ready{NativeSession: strings.TrimPrefix(text, "steal "), Restored: abi.RestoredResumed})
+			return
+		case text == "disown":
+			r.Reducer.Step(ev, out)
+			out.Delivery(&abi.Delivery{Turn: s.Turn, Status: abi.DeliveryNotSent, Code: "rogue", Message: "It was not me."})
+			return
+		case strings.HasPrefix(text, "timer"):
+			out.TimerSet(&abi.TimerSet{Name: "moved", AfterMS: 20})
+			out.TimerSet(&abi.TimerSet{Name: "cleared", AfterMS: 20})
+			out.TimerSet(&abi.TimerSet{Name: "late", AfterMS: -5})
+			out.TimerSet(&abi.TimerSet{Name: "moved", AfterMS: 500})
+			out.TimerClear(&abi.TimerClear{Name: "cleared"})
+			out.TimerClear(&abi.TimerClear{Name: "never set"})
 		case text == "ignore requests":
 			r.ignore = true
 		case text == "trap while it runs":
@@ -80,6 +95,10 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 		case strings.HasPrefix(text, "approve"):
 			r.approve = true
 		}
+	}
+	if ev.Timer != nil {
+		out.Warning(&abi.Warning{Code: "rogue", Message: "timer " + ev.Timer.Name})
+		return
 	}
 	if m := ev.Message; m != nil && m.Type == abi.MessageRequest && r.ignore {
 		return
@@ -146,9 +165,13 @@ func (r *rogue) reviews(ev *abi.Event, out *guest.Effects) bool {
 		if !says("plan first") {
 			out.Proposal(plan)
 		}
-		r.review, r.waits = "", ev.Message.Token
+		r.review, r.waits, r.misfit = "", ev.Message.Token, says("misfit")
 	case ev.Answer != nil && ev.Answer.Key == key:
 		out.Warning(&abi.Warning{Code: "rogue", Message: strings.Join([]string{ev.Answer.Reply.Decision, ev.Answer.Reply.Feedback, string(ev.Answer.Permission)}, "/")})
+		if r.misfit {
+			out.Reply(&abi.ReplyTo{Token: r.waits, Result: abi.Raw(`{"answers":5}`)})
+			return true
+		}
 		out.Reply(&abi.ReplyTo{Token: r.waits, Result: abi.Raw(`{"answers":{"a":{"answers":["` + ev.Answer.Reply.Decision + `"]}}}`)})
 	case ev.Withdraw != nil && ev.Withdraw.Key == key:
 		out.Reply(&abi.ReplyTo{Token: r.waits, Result: abi.Raw(`{"answers":{}}`)})
