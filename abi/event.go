@@ -100,8 +100,8 @@ type CallError struct {
 	Data Raw `json:"data,omitempty"`
 	// Local is "timeout", "schema" (the outbound frame did not fit its schema
 	// and was not sent), "refused" (the manifest does not name the method, or the
-	// turn does not wait for delivery), "oversize" or "exited"; empty when the
-	// child answered.
+	// turn does not wait for delivery) or "oversize"; empty when the child
+	// answered. The exit of the process ends no call, it ends the generation.
 	Local string `json:"local,omitempty"`
 }
 

@@ -13,6 +13,9 @@ const (
 	MaxOutputBytes = 128 << 20
 )
 
+// MaxModuleBytes bounds a module file.
+const MaxModuleBytes = 32 << 20
+
 // MaxManifestBytes bounds the ao.manifest section.
 const MaxManifestBytes = 256 << 10
 

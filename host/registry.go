@@ -156,12 +156,10 @@ func (r *registry) scan(ctx context.Context) ([]listed, error) {
 	return out, nil
 }
 
-const maxModuleFile = 64 << 20
-
 func readModule(path string) ([]byte, *Error) {
 	st, err := os.Stat(path)
-	if err == nil && st.Size() > maxModuleFile {
-		return nil, fail(CodeModuleInvalid, "The file %s has %d bytes; at most %d are accepted.", filepath.Base(path), st.Size(), maxModuleFile)
+	if err == nil && st.Size() > abi.MaxModuleBytes {
+		return nil, fail(CodeModuleInvalid, "The file %s has %d bytes; at most %d are accepted.", filepath.Base(path), st.Size(), abi.MaxModuleBytes)
 	}
 	var wasm []byte
 	if err == nil {

@@ -22,7 +22,7 @@ type Config struct {
 	// without one is not run. It must not be inside of CacheDir, so that who can
 	// write there cannot vouch for it. Required with CacheDir.
 	DigestDir string
-	// MaxModuleBytes bounds a module file; zero means 32 MiB.
+	// MaxModuleBytes bounds a module file; zero means [abi.MaxModuleBytes].
 	MaxModuleBytes int
 	// Seed seeds the random stream of every instance. Outputs must not depend
 	// on it (DESIGN §3); tests vary it to prove that.

@@ -1,5 +1,7 @@
 package meter
 
+import "github.com/aoagents/ao-host/abi"
+
 // The price list, see the package documentation.
 const (
 	CodeBytesPerUnit    = 2048
@@ -37,7 +39,7 @@ type Limits struct {
 // and encoding/json has about 4000 functions.
 func DefaultLimits() Limits {
 	return Limits{
-		ModuleBytes:  32 << 20,
+		ModuleBytes:  abi.MaxModuleBytes,
 		Types:        4096,
 		Functions:    65536,
 		Globals:      4096,

@@ -251,8 +251,8 @@ func readModule(name string) ([]byte, error) {
 	if err != nil {
 		return nil, usagef("the module could not be read: %v", err)
 	}
-	if st.Size() > maxModule {
-		return nil, &host.Error{Code: host.CodeModuleInvalid, Detail: fmt.Sprintf("The file has %d bytes, and a module has at most %d.", st.Size(), maxModule)}
+	if st.Size() > abi.MaxModuleBytes {
+		return nil, &host.Error{Code: host.CodeModuleInvalid, Detail: fmt.Sprintf("The file has %d bytes, and a module has at most %d.", st.Size(), abi.MaxModuleBytes)}
 	}
 	b, err := os.ReadFile(name)
 	if err != nil {
@@ -260,8 +260,6 @@ func readModule(name string) ([]byte, error) {
 	}
 	return b, nil
 }
-
-const maxModule = 64 << 20
 
 // manifestText shows what a module asks for and what it declares.
 func manifestText(m abi.Manifest, digest string, width int) string {
