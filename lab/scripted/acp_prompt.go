@@ -366,7 +366,7 @@ func (t *prompt) request(method string, params any) (inbound, error) {
 	id, answer := t.a.ask(method, params)
 	select {
 	case given := <-answer:
-		return given, nil // an answer counts even when the prompt was cancelled meanwhile
+		return given, t.ctx.Err() // what is answered to a cancelled prompt changes nothing any more
 	case <-t.ctx.Done():
 		t.a.forget(id)
 		return inbound{}, t.ctx.Err()

@@ -33,13 +33,19 @@ type child struct {
 // launch starts the test binary as the harness, with a script in a file.
 func launch(t *testing.T, script, home string, args ...string) *child {
 	t.Helper()
+	return launchAs(t, "app-server", script, home, args...)
+}
+
+// launchAs starts it as one of the two kinds of harness: "app-server" or "acp".
+func launchAs(t *testing.T, kind, script, home string, args ...string) *child {
+	t.Helper()
 	file := filepath.Join(t.TempDir(), "script.json")
 	if err := os.WriteFile(file, []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	c := &child{t: t, ended: make(chan struct{})}
-	c.cmd = exec.Command(os.Args[0], append([]string{"app-server", "--script", file}, args...)...)
-	c.cmd.Env = append(os.Environ(), "SCRIPTED_TEST_HARNESS=1", "CODEX_HOME="+home)
+	c.cmd = exec.Command(os.Args[0], append([]string{kind, "--script", file}, args...)...)
+	c.cmd.Env = append(os.Environ(), "SCRIPTED_TEST_HARNESS=1", "CODEX_HOME="+home, "AO_SCRIPTED_HOME="+home)
 	c.cmd.Stderr = &c.stderr
 	in, err := c.cmd.StdinPipe()
 	if err != nil {
