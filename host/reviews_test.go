@@ -14,6 +14,10 @@ import (
 const reviewing = `{"turns":[{"when":{"text":"review"},"steps":[{"ask":{"id":"q","questions":[{"id":"a","question":"Go on?","options":[{"label":"accept","description":""}]}]}},{"say":"Done: {{answer.a}}."}]},
  {"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`
 
+// cancelled waits for the interrupt once the review has ended.
+const cancelled = `{"turns":[{"when":{"text":"review"},"steps":[{"ask":{"id":"q","questions":[{"id":"a","question":"Go on?","options":[{"label":"accept","description":""}]}]}},{"wait_interrupt":true}]},
+	 {"repeat":true,"steps":[{"say":"I heard {{text}} in {{mode}}."}]}]}`
+
 // newReviewRig brings a conversation to an open review of the kind that the words
 // say, in plan mode with a remembered permission.
 func newReviewRig(t *testing.T, script, words string, p abi.Permission, opts ...func(*host.Config)) (r *rig, turn host.Turn, plan host.Proposal) {
@@ -154,9 +158,7 @@ func TestRule18_AReviewThatCarriesFeedbackIsAnsweredWithIt(t *testing.T) {
 }
 
 func TestRule18_WhereAReviewCarriesNoFeedbackTheTurnIsCancelledAndTheFeedbackSentInPlanMode(t *testing.T) {
-	script := `{"turns":[{"when":{"text":"review"},"steps":[{"ask":{"id":"q","questions":[{"id":"a","question":"Go on?","options":[{"label":"accept","description":""}]}]}},{"wait_interrupt":true}]},
-	 {"repeat":true,"steps":[{"say":"I heard {{text}} in {{mode}}."}]}]}`
-	r, turn, plan := newReviewRig(t, script, "", abi.PermissionAuto)
+	r, turn, plan := newReviewRig(t, cancelled, "", abi.PermissionAuto)
 	older := r.send("Older")
 	follow := r.requestChanges(plan, "Shorter.")
 	if follow.ID == turn.ID || follow.Settings.Mode != "plan" || follow.Proposal != plan.ID || follow.Origin != abi.OriginFeedback {
@@ -222,7 +224,8 @@ func TestRule13_APlanWhoseReviewWasLostWithItsProcessIsContinuedByAMessage(t *te
 }
 
 func TestRule14_AStopTakesAReviewBackAndItsPlanExpires(t *testing.T) {
-	r, turn, plan := newReviewRig(t, reviewing, "", abi.PermissionAuto)
+	// The agent does not end the turn by itself when its question is taken back.
+	r, turn, plan := newReviewRig(t, cancelled, "", abi.PermissionAuto)
 	r.stop(host.StopOptions{})
 	r.untilTurn(turn.ID, host.TurnInterrupted)
 	if p := r.plan(plan.ID); p.State != host.ProposalExpired {
