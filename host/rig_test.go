@@ -246,6 +246,13 @@ func (r *rig) untilTurn(id string, want ...host.TurnState) host.Turn {
 		}
 		return false
 	})
+	if t.State.Ended() {
+		// The controls are published just after the commit that the turn is read from.
+		r.until("the controls to know of the turn's end", func() bool {
+			c := r.controls()
+			return c.Running == nil || c.Running.Turn != id
+		})
+	}
 	return t
 }
 

@@ -22,7 +22,10 @@ func TestQ1_StopEndsTheRunningTurnOnlyAndQueuedOnesStayQueued(t *testing.T) {
 	r.untilTurn(first.ID, host.TurnRunning)
 	a, b := r.send("A"), r.send("B")
 	r.stop(host.StopOptions{Turn: first.ID})
-	r.stop(host.StopOptions{Turn: first.ID}) // twice is harmless (S1)
+	// Twice is harmless (S1); the turn may have ended in between.
+	if _, err := r.h.Stop(t.Context(), r.conv, host.StopOptions{Turn: first.ID}); err != nil && host.CodeOf(err) != host.CodeTurnNotRunning {
+		t.Fatal(err)
+	}
 	r.untilTurn(first.ID, host.TurnInterrupted)
 	c := r.controls()
 	if !c.Queue.Held || c.Queue.Reason != host.CodeHoldStopped || len(c.Queue.Turns) != 2 {
@@ -90,7 +93,7 @@ func TestTheSecondInterruptThatIsNeverAnsweredHangsNothing(t *testing.T) {
 }
 
 func TestRule22_ATurnThatDoesNotEndAfterStopEndsWithItsProcess(t *testing.T) {
-	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"say":"Stuck."},{"hang":true}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`, func(c *host.Config) {
+	r := newRig(t, `{"methods":{"turn/interrupt":[{"hang":true}]},"turns":[{"when":{"turn":1},"steps":[{"say":"Stuck."},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`, func(c *host.Config) {
 		c.StopGrace = 200 * time.Millisecond
 	})
 	first := r.send("Work")
