@@ -390,3 +390,25 @@ func TestL3_AWorkingDirectoryThatBecameALinkElsewhereIsNotEntered(t *testing.T) 
 		t.Fatalf("message %s", s)
 	}
 }
+
+func TestOfTwoClientsThatMakeOneConversationBothGetIt(t *testing.T) {
+	r := newRig(t, echo)
+	for round := range 20 {
+		id := fmt.Sprintf("same-%d", round)
+		errs := make(chan error, 4)
+		for range cap(errs) {
+			go func() {
+				c, err := r.h.Create(t.Context(), host.NewConversation{ID: id, Harness: "codex", Cwd: r.cwd})
+				if err == nil && c.ID != id {
+					err = fmt.Errorf("got %q", c.ID)
+				}
+				errs <- err
+			}()
+		}
+		for range cap(errs) {
+			if err := <-errs; err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}

@@ -298,6 +298,60 @@ func TestRule20_AnUncertainDeliveryIsSettledByTheHarnessesHistory(t *testing.T) 
 	}
 }
 
+func TestRule20_WhatWaitsBehindAnUncertainDeliveryIsHeldAcrossStartsThatSettleNothing(t *testing.T) {
+	r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"say":"Done."}]}]}`)
+	sent := r.send("Sent")
+	waits := r.send("Waits")
+	r.untilTurn(sent.ID, host.TurnCompleted)
+	r.untilTurn(waits.ID, host.TurnCompleted)
+	r.close()
+	st, err := store.Open(t.Context(), r.dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = st.Write(t.Context(), func(tx *store.Tx) error {
+		for id, state := range map[string]store.TurnState{sent.ID: store.TurnDispatched, waits.ID: store.TurnQueued} {
+			row, err := tx.Turn(t.Context(), id)
+			if err != nil {
+				return err
+			}
+			row.State, row.StartedAt, row.EndedAt, row.Evidence = state, time.Time{}, time.Time{}, ""
+			if err := tx.UpdateTurn(t.Context(), row); err != nil {
+				return err
+			}
+		}
+		g, err := tx.Generation(t.Context(), r.conv, 1)
+		if err != nil {
+			return err
+		}
+		g.ExitedAt, g.Exit = time.Time{}, nil
+		return tx.UpdateGeneration(t.Context(), g)
+	})
+	if err := errors.Join(err, st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r.cfg.LeaveIdle = true
+	r.open()
+	if q := r.controls().Queue; !q.Held || q.Reason != host.CodeUncertainDelivery {
+		t.Fatalf("the queue after the crash: %+v", q)
+	}
+	r.close()
+	r.cfg.LeaveIdle = false
+	r.open()
+	// Nothing runs before a person decides, or the harness's history has.
+	time.Sleep(300 * time.Millisecond)
+	if s := r.turn(waits.ID).State; s != host.TurnQueued {
+		t.Fatalf("the waiting turn is %s", s)
+	}
+	if _, err := r.h.ResumeQueue(t.Context(), r.conv); err != nil {
+		t.Fatal(err)
+	}
+	r.untilTurn(waits.ID, host.TurnCompleted)
+	if s := r.turn(sent.ID).State; s != host.TurnInterrupted {
+		t.Fatalf("the uncertain turn is %s", s)
+	}
+}
+
 func TestRule20_ATurnTheAgentBeganIsNotRunAgainForBeingAbsentFromTheHistory(t *testing.T) {
 	r := newRig(t, echo)
 	begun := r.send("Begun")
@@ -356,7 +410,7 @@ func TestRule21a_AfterACrashTheOldHarnessIsGoneBeforeANewOneStarts(t *testing.T)
 		return strings.Contains(l, `Still here`)
 	})
 	if !alive(pid) {
-		t.Skip("the harness died with its host; nothing to prove")
+		t.Fatal("the harness died with its host; there is nothing to prove")
 	}
 	r := &rig{t: t, dir: filepath.Join(dir, "data"), cwd: filepath.Join(dir, "project"), home: filepath.Join(dir, "home"), cfg: crashRig(dir), conv: "c1"}
 	r.open()

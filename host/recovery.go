@@ -86,6 +86,10 @@ func (c *conversation) settleCrash(ctx context.Context) (uncertain bool, err err
 		}
 	}
 	c.running = nil
+	if uncertain {
+		// Until it is settled or a person decides, also when that takes another start.
+		c.hold(CodeUncertainDelivery)
+	}
 	for _, id := range sortedKeys(c.cards) {
 		k := c.cards[id]
 		if k == nil || k.ask.Route != abi.RouteNative {

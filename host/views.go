@@ -197,6 +197,10 @@ func (h *Host) Create(ctx context.Context, n NewConversation) (Conversation, err
 	}
 	view := conversationView(row, Queue{})
 	err = h.store.Write(ctx, func(tx *store.Tx) error {
+		if _, err := tx.Conversation(ctx, row.ID); err == nil {
+			// Another client made it at the same time: the first one counts.
+			return nil
+		}
 		if err := tx.InsertConversation(ctx, row); err != nil {
 			return err
 		}
