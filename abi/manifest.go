@@ -37,7 +37,9 @@ type ABIRange struct {
 type Launch struct {
 	// Argv is the command and its arguments. "{cwd}" is replaced inside a word.
 	Argv []string `json:"argv"`
-	// PermissionArgv are arguments added for a permission.
+	// PermissionArgv are arguments added for a permission. Where the next turn's
+	// permission has others than the process, the host starts another one first
+	// (rule 7).
 	PermissionArgv []PermissionArgs `json:"permission_argv,omitempty"`
 	// Env lists the variables passed through, besides the host's base list. A
 	// trailing * matches a prefix.
