@@ -17,7 +17,7 @@ var allPermissions = []abi.Permission{abi.PermissionDefault, abi.PermissionAccep
 
 // What goes out for every mode and permission, from a new session and from one that
 // was restored, with the other wishes in their order.
-func TestRule3_OutboundFramesForEveryModeAndPermission(t *testing.T) {
+func TestRule03_OutboundFramesForEveryModeAndPermission(t *testing.T) {
 	eachAgent(t, func(t *testing.T, a *agent) {
 		var b strings.Builder
 		for _, from := range []string{"new", "restored"} {

@@ -56,7 +56,7 @@ func TestP3_LeavingPlanIsSaidExplicitly(t *testing.T) {
 	})
 }
 
-func TestRule6_ThePermissionIsDormantWhilePlanningAndBackAfterwards(t *testing.T) {
+func TestRule06_ThePermissionIsDormantWhilePlanningAndBackAfterwards(t *testing.T) {
 	eachAgent(t, func(t *testing.T, a *agent) {
 		for _, p := range allPermissions {
 			a := a.clone()
@@ -201,7 +201,7 @@ func TestP7_AfterASetterTimedOutTheNextTurnSetsTheModeAgain(t *testing.T) {
 	})
 }
 
-func TestRule3_AFailureHalfWaySendsNoPromptAndSaysWhatIsInForce(t *testing.T) {
+func TestRule03_AFailureHalfWaySendsNoPromptAndSaysWhatIsInForce(t *testing.T) {
 	a := claudeAgent
 	r := a.ready(t)
 	r.Submit("t1", abi.Settings{Model: "m-2", Effort: "high", Mode: "plan"})
@@ -319,7 +319,7 @@ func TestAModeWithoutAMeaningStaysUsable(t *testing.T) {
 	grant(t, r, grokAgent.clone())
 }
 
-func TestRule5_AModeThatTheAgentChangesIsObservedAndNotKept(t *testing.T) {
+func TestRule05_AModeThatTheAgentChangesIsObservedAndNotKept(t *testing.T) {
 	eachAgent(t, func(t *testing.T, a *agent) {
 		r := begin(t, a, abi.Settings{Mode: "plan"})
 		r.Notify("session/update", chunk("x"))
@@ -342,7 +342,7 @@ func TestRule5_AModeThatTheAgentChangesIsObservedAndNotKept(t *testing.T) {
 
 // Rule 8: with config options offered the older API is not touched, without them it
 // is used.
-func TestRule8_ConfigOptionsExclusivelyLegacyOnlyWhereNothingElseIsOffered(t *testing.T) {
+func TestRule08_ConfigOptionsExclusivelyLegacyOnlyWhereNothingElseIsOffered(t *testing.T) {
 	const initialize = `{"protocolVersion":1,"agentCapabilities":{"loadSession":true}}`
 	const legacy = `"modes":{"currentModeId":"a","availableModes":[{"id":"a","name":"A"},{"id":"b","name":"B"}]},"models":{"currentModelId":"m-1","availableModels":[{"modelId":"m-1","name":"One"},{"modelId":"m-2","name":"Two"}]}`
 	const modern = `"configOptions":[{"id":"how","name":"How","category":"mode","type":"select","currentValue":"a","options":[{"value":"a","name":"A"},{"value":"b","name":"B"}]},{"id":"which","name":"Which","category":"model","type":"select","currentValue":"m-1","options":[{"value":"m-1","name":"One"},{"value":"m-2","name":"Two"}]}]`

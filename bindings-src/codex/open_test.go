@@ -142,7 +142,7 @@ func TestAResumedSessionExcludesItsHistoryAndKeepsTheBaselineApart(t *testing.T)
 	}
 }
 
-func TestRule4_AnAnswerDoesNotOverwriteANewerNotification(t *testing.T) {
+func TestRule04_AnAnswerDoesNotOverwriteANewerNotification(t *testing.T) {
 	r := restoring(t, &abi.Open{Used: true})
 	got := one(t, r.notify("thread/settings/updated", settingsUpdate("plan", "high")), observed)
 	if got.Mode != "plan" || got.Effort != "high" {

@@ -13,7 +13,7 @@ import (
 var fourPermissions = []abi.Permission{abi.PermissionDefault, abi.PermissionAcceptEdits, abi.PermissionAuto, abi.PermissionBypass}
 
 // Rule 6: permission and mode are two axes, and every frame carries both in full.
-func TestRule6_EveryPermissionInEveryModeGivesItsGoldenFrame(t *testing.T) {
+func TestRule06_EveryPermissionInEveryModeGivesItsGoldenFrame(t *testing.T) {
 	r := ready(t)
 	var log []byte
 	n := 0
@@ -120,7 +120,7 @@ func TestQ7_TheEffortFollowsTheModel(t *testing.T) {
 	}
 }
 
-func TestRule3_AnUnknownWishSendsNothingAndIsTakenBackByTheNextGoodOne(t *testing.T) {
+func TestRule03_AnUnknownWishSendsNothingAndIsTakenBackByTheNextGoodOne(t *testing.T) {
 	for _, c := range []struct {
 		name, code, field string
 		wish              abi.Settings

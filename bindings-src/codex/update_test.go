@@ -147,7 +147,7 @@ func TestD7_ContextIsAGaugeAndTotalsAreCounters(t *testing.T) {
 	none(t, r.notify("thread/tokenUsage/updated", `{"threadId":"child-1","tokenUsage":{"last":{"totalTokens":9}}}`), usage)
 }
 
-func TestRule5_ObservedTellsThePermissionOrTheProvidersWords(t *testing.T) {
+func TestRule05_ObservedTellsThePermissionOrTheProvidersWords(t *testing.T) {
 	update := func(policy, reviewer, sandbox string) string {
 		return `{"threadId":"thread-1","threadSettings":{"approvalPolicy":"` + policy + `","approvalsReviewer":"` + reviewer + `","sandboxPolicy":` + sandbox + `,"model":"m","effort":null,"collaborationMode":{"mode":"plan"}}}`
 	}

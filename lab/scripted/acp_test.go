@@ -154,7 +154,7 @@ func TestKimchiAsksAClientWithoutFormsByAPermission(t *testing.T) {
 	}
 }
 
-func TestRule8_AProfileOffersAndServesWhatItSaysOnly(t *testing.T) {
+func TestRule08_AProfileOffersAndServesWhatItSaysOnly(t *testing.T) {
 	for _, c := range []struct {
 		profile                string
 		config, modes, models  bool

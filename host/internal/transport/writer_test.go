@@ -92,7 +92,7 @@ func TestASlowPipeNeverBlocksSend(t *testing.T) {
 	}
 }
 
-func TestRule3_AfterTheQueueWasFullNoLaterFrameOvertakesTheRefusedOne(t *testing.T) {
+func TestRule03_AfterTheQueueWasFullNoLaterFrameOvertakesTheRefusedOne(t *testing.T) {
 	r, w := pipe(t)
 	c, told := writing(t, transport.Config{W: w, MaxQueue: 300 << 10})
 	big := []byte(`"` + strings.Repeat("x", 200<<10) + `"`)

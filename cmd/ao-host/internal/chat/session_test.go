@@ -546,7 +546,7 @@ func TestAMessageThatChangedWhileItWasStreamedIsShownAsItIsInTheEnd(t *testing.T
 	}
 }
 
-func TestRule4_WhatWasObservedBeforeATurnIsNotHeldAgainstIt(t *testing.T) {
+func TestRule04_WhatWasObservedBeforeATurnIsNotHeldAgainstIt(t *testing.T) {
 	f := coretest.New()
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
 		f.Emit(host.EventObserved, "", abi.Observed{Mode: "default"})
