@@ -243,8 +243,8 @@ func updateKind(t *testing.T, f *frame) string {
 
 func (a *agent) find(move bool, what string, pred func(*frame) bool) frame {
 	a.t.Helper()
-	deadline := time.Now().Add(10 * time.Second)
-	wake := time.AfterFunc(10*time.Second, a.cond.Broadcast)
+	deadline := time.Now().Add(time.Minute)
+	wake := time.AfterFunc(time.Minute, a.cond.Broadcast)
 	defer wake.Stop()
 	a.mu.Lock()
 	defer a.mu.Unlock()

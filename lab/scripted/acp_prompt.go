@@ -165,6 +165,9 @@ func (t *prompt) finish(err error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	t.s.saved(sessionRecord{Vars: t.s.vars})
+	if t.s.running != t {
+		return // the answer made the session idle
+	}
 	t.s.running = nil
 	switch {
 	case len(t.selfTurns) > 0:
@@ -194,8 +197,15 @@ func (t *prompt) ending(err error) ACPEnd {
 	return ACPEnd{StopReason: "end_turn"}
 }
 
-// answer answers the request of a prompt; result is what goes with a stop reason.
+// answer answers the request of a prompt; result is what goes with a stop reason. The
+// session takes the next prompt from then on: whoever reads the answer can send one.
 func (t *prompt) answer(end ACPEnd, result object) {
+	t.a.mu.Lock()
+	defer t.a.mu.Unlock()
+	t.s.saved(sessionRecord{Vars: t.s.vars})
+	if t.s.running == t && len(t.selfTurns) == 0 && len(t.s.queue) == 0 {
+		t.s.running = nil
+	}
 	switch {
 	case t.id == nil || end.Never || t.rule.Respond == respondNever:
 	case end.Error != nil:

@@ -161,8 +161,8 @@ func replayACP(t *testing.T, recording, profile, script string) {
 	position := 0
 	next := func() *frame {
 		for {
-			deadline := time.Now().Add(10 * time.Second)
-			wake := time.AfterFunc(10*time.Second, a.cond.Broadcast)
+			deadline := time.Now().Add(time.Minute)
+			wake := time.AfterFunc(time.Minute, a.cond.Broadcast)
 			a.mu.Lock()
 			for position >= len(a.frames) && !a.eof && time.Now().Before(deadline) {
 				a.cond.Wait()

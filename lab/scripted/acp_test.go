@@ -14,6 +14,92 @@ import (
 	"github.com/aoagents/ao-host/lab/scripted"
 )
 
+func eachProfile(t *testing.T, test func(t *testing.T, profile string)) {
+	for _, p := range scripted.Profiles {
+		t.Run(p, func(t *testing.T) { test(t, p) })
+	}
+}
+
+// settle answers what the agent asks until the prompt ends; approve decides reviews.
+func (a *agent) settle(prompt string, approve bool) string {
+	a.t.Helper()
+	for {
+		f := a.find(true, "a request or the end", func(f *frame) bool { return f.ID != nil && (f.Method != "" || string(f.ID) == prompt) })
+		switch f.Method {
+		case "":
+			return a.ends(prompt)
+		case "session/request_permission":
+			a.reply(f, selected(a.choose(f, approve || field(a.t, f.Params, "toolCall.kind") != "switch_mode")))
+		case "_x.ai/ask_user_question":
+			a.reply(f, obj{"outcome": "accepted", "answers": obj{"In which language should the greeting be?": []string{"German"}}})
+		case "_x.ai/exit_plan_mode":
+			a.reply(f, map[bool]obj{true: {"outcome": "approved"}, false: {"outcome": "cancelled", "feedback": "Shorter"}}[approve])
+		case "elicitation/create":
+			a.reply(f, obj{"action": "accept", "content": a.fill(f, approve)})
+		default:
+			a.t.Fatalf("asked %s", f.raw)
+		}
+	}
+}
+
+// choose picks the first decision that allows, or that rejects.
+func (a *agent) choose(f frame, allow bool) string {
+	a.t.Helper()
+	var p struct {
+		Options []struct{ OptionID, Kind string }
+	}
+	if err := json.Unmarshal(f.Params, &p); err != nil {
+		a.t.Fatal(err)
+	}
+	want := map[bool]string{true: "allow_once", false: "reject_once"}[allow]
+	for _, o := range p.Options {
+		if o.Kind == want {
+			return o.OptionID
+		}
+	}
+	a.t.Fatalf("nothing to choose in %s", f.raw)
+	return ""
+}
+
+// fill answers a form: the question about the language, or what to do with a plan.
+func (a *agent) fill(f frame, approve bool) obj {
+	a.t.Helper()
+	if strings.Contains(f.raw, "Execute") {
+		return obj{"value": map[bool]string{true: "Execute", false: "Rework"}[approve]}
+	}
+	switch {
+	case strings.Contains(f.raw, `"question_0_custom"`):
+		return obj{"question_0": "German"}
+	case strings.Contains(f.raw, `"language"`):
+		return obj{"language": "German"}
+	}
+	return obj{"value": "German"}
+}
+
+func TestTheDemoPlansAsksReviewsAndWritesInEveryProfile(t *testing.T) {
+	eachProfile(t, func(t *testing.T, profile string) {
+		s, err := json.Marshal(scripted.ACPDemo())
+		if err != nil {
+			t.Fatal(err)
+		}
+		a := startACP(t, profile, string(s), t.TempDir())
+		a.open()
+		a.enterPlan(profile)
+		if stop := a.settle(a.prompt("plan it"), false); stop != map[bool]string{true: "cancelled", false: "end_turn"}[profile == scripted.ProfileClaude101] {
+			t.Errorf("the rejected review ended %s", stop)
+		}
+		if _, err := os.Stat(filepath.Join(a.dir, "greeting.txt")); err == nil {
+			t.Error("a rejected plan was implemented")
+		}
+		if stop := a.settle(a.prompt("shorter"), true); stop != "end_turn" {
+			t.Errorf("the approved review ended %s", stop)
+		}
+		if b, err := os.ReadFile(filepath.Join(a.dir, "greeting.txt")); err != nil || string(b) != "A greeting in German\n" {
+			t.Errorf("%q, %v", b, err)
+		}
+	})
+}
+
 // acpRefusal is an entry of testdata/scripts/acp-refusals.json, which lab's live tests hold the real agents against.
 type acpRefusal struct {
 	Method  string
@@ -388,6 +474,51 @@ func TestATurnThatTheAgentBeginsByItself(t *testing.T) {
 	}
 }
 
+func TestS5_WhatALoadedSessionReplays(t *testing.T) {
+	for _, profile := range []string{scripted.ProfileClaude101, scripted.ProfileClaude049, scripted.ProfileGrok, scripted.ProfileKimchi, scripted.ProfileModern} {
+		t.Run(profile, func(t *testing.T) {
+			home := t.TempDir()
+			script := `{"behaviour":{"replay":{"count":3,"bytes":10}},"turns":[{"steps":[{"run":{"command":"true","approve":false}},{"say":"one"}]}]}`
+			a := startACP(t, profile, script, home)
+			a.open()
+			a.ends(a.prompt("first"))
+			a.stop()
+			b := startACP(t, profile, script, home)
+			b.hello()
+			if f := b.reopen("session/load", a.session); f.Error != nil {
+				t.Fatalf("%s", f.raw)
+			}
+			var replayed []string
+			for _, f := range b.all() {
+				if f.Method == "session/update" && !looseACP[updateKind(t, &f)] && updateKind(t, &f) != "config_option_update" {
+					replayed = append(replayed, updateKind(t, &f))
+					if marked := field(t, f.Params, "_meta.isReplay") == "true"; profile == scripted.ProfileGrok && !marked && !strings.Contains(f.raw, "xxxxxxxxxx") {
+						t.Errorf("not marked: %s", f.raw)
+					}
+				}
+			}
+			want := []string{"user_message_chunk", "tool_call", "agent_message_chunk"}
+			if strings.HasPrefix(profile, "claude") {
+				want = []string{"user_message_chunk", "tool_call", "tool_call_update", "agent_message_chunk"}
+			}
+			if want = append(want, "agent_message_chunk", "agent_message_chunk", "agent_message_chunk"); !slices.Equal(replayed, want) {
+				t.Errorf("replayed %q, want %q", replayed, want)
+			}
+			if profile == scripted.ProfileKimchi {
+				return // has no resume
+			}
+			c := startACP(t, profile, script, home)
+			c.hello()
+			c.reopen("session/resume", a.session)
+			for _, f := range c.all() {
+				if updateKind(t, &f) == "user_message_chunk" {
+					t.Errorf("resume replays %s", f.raw)
+				}
+			}
+		})
+	}
+}
+
 func TestS4_WhatALoadedSessionKeeps(t *testing.T) {
 	for _, c := range []struct{ profile, behaviour, want string }{
 		{scripted.ProfileClaude101, `{}`, "acceptEdits sonnet default"},
@@ -484,6 +615,44 @@ func TestALoadAnsweredWithNullAndAResumeThatReplays(t *testing.T) {
 	b.reopen("session/resume", a.session)
 	if n := len(b.all()) - before; n < 4 {
 		t.Errorf("resume sent %d frames", n)
+	}
+}
+
+func TestAReviewThatWasOpenIsRaisedAgainAfterALoad(t *testing.T) {
+	for _, profile := range []string{scripted.ProfileGrok, scripted.ProfileClaude101, scripted.ProfileModern} {
+		t.Run(profile, func(t *testing.T) {
+			home := t.TempDir()
+			script := `{"behaviour":{"reraise_review":true,"keeps":["*"]},"turns":[{"steps":[{"plan":"# Plan"}]}]}`
+			a := startACP(t, profile, script, home)
+			a.open()
+			a.enterPlan(profile)
+			a.prompt("plan")
+			review := "session/request_permission"
+			if profile == scripted.ProfileGrok {
+				review = "_x.ai/exit_plan_mode"
+			}
+			first := a.await(review)
+			a.stop() // the process ends with the review open
+			b := startACP(t, profile, script, home)
+			b.hello()
+			b.reopen("session/load", a.session)
+			again := b.await(review)
+			for _, path := range []string{"toolCallId", "toolCall.toolCallId", "planContent"} {
+				if x, y := field(t, first.Params, path), field(t, again.Params, path); x != y {
+					t.Errorf("%s is %q, was %q", path, y, x)
+				}
+			}
+			if profile == scripted.ProfileGrok {
+				b.reply(again, obj{"outcome": "approved"})
+			} else {
+				b.reply(again, selected(b.choose(again, true)))
+			}
+			if profile == scripted.ProfileModern { // has no modes to tell of
+				b.update("config_option_update")
+			} else {
+				b.update("current_mode_update")
+			}
+		})
 	}
 }
 
@@ -587,6 +756,32 @@ func TestT2_ABurstAndAReplayOfManyUpdates(t *testing.T) {
 	b.reopen("session/load", a.session)
 	if n := count(b); n != many {
 		t.Errorf("%d chunks of the replay", n)
+	}
+}
+
+func TestT7_FailuresOfTheModelInEachProfile(t *testing.T) {
+	for _, c := range []struct{ profile, fail, want string }{
+		{scripted.ProfileClaude101, `{"code":"server_error","message":"500 boom"}`, "error -32603 Internal error: API Error: 500 boom"},
+		{scripted.ProfileClaude101, `{"code":"authentication_failed","message":"401"}`, "error -32000 Authentication required"},
+		{scripted.ProfileClaude049, `{"code":"authentication_failed","message":"401"}`, "error -32603 Internal error: API Error: 401"},
+		{scripted.ProfileGrok, `{"code":"api","message":"bad","http":400,"retries":2}`, "error -32603 Internal error"},
+		{scripted.ProfileGrok, `{"code":"rate_limit","message":"slow"}`, "error -32003 Rate limited"},
+		{scripted.ProfileKimchi, `{"code":"x","message":"boom"}`, "end_turn"}, // looks like an empty turn that went well
+		{scripted.ProfileModern, `{"code":"x","message":"boom"}`, "error -32603 boom"},
+	} {
+		a := startACP(t, c.profile, `{"turns":[{"steps":[{"fail":`+c.fail+`}]},{"steps":[{"end":{"stop_reason":"max_tokens"}}]}]}`, "")
+		a.open()
+		if stop := a.ends(a.prompt("x")); stop != c.want {
+			t.Errorf("%s: %s, want %s", c.profile, stop, c.want)
+		}
+		if stop := a.ends(a.prompt("y")); stop != "max_tokens" {
+			t.Errorf("%s: the next prompt ended %s", c.profile, stop)
+		}
+		if c.profile == scripted.ProfileGrok && strings.Contains(c.fail, "retries") {
+			if n := len(slices.DeleteFunc(a.all(), func(f frame) bool { return updateKind(t, &f) != "retry_state" })); n != 2 {
+				t.Errorf("%d retries told", n)
+			}
+		}
 	}
 }
 

@@ -713,7 +713,7 @@ func TestTheEndOfTheInputEndsARunningTurnAndTheProcess(t *testing.T) {
 		if code != 0 {
 			t.Errorf("exit code %d", code)
 		}
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("it did not end")
 	}
 }
