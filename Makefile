@@ -51,6 +51,8 @@ test: ## all tests with the race detector; live ones where the harnesses are ins
 live-notice:
 	@if [ ! -d lab/node_modules ]; then \
 	  echo; echo "######## SKIPPED: the live tests. The real harnesses are not installed; run: make live ########"; echo; fi
+	@if [ ! -f $(TS_STAMP) ]; then \
+	  echo; echo "######## SKIPPED: the TypeScript compile test. The compiler is not installed; run: make ts ########"; echo; fi
 
 .PHONY: live
 live: lab-install ## install the pinned real harnesses and run the live tests against them
@@ -66,6 +68,22 @@ lab-install:
 	@command -v node >/dev/null || { echo "make live needs Node 20 or newer: install it (Debian: apt-get install nodejs npm)" >&2; exit 1; }
 	@command -v npm  >/dev/null || { echo "make live needs npm: install it (Debian: apt-get install npm)" >&2; exit 1; }
 	lab/install.sh
+
+# The compiler is installed anew only when the lock file or its settings changed.
+TS_STAMP := api/ts/node_modules/.ao-host-ts
+
+.PHONY: ts-install
+ts-install: $(TS_STAMP) ## install the pinned TypeScript compiler of the API's compile test
+
+$(TS_STAMP): api/ts/package.json api/ts/package-lock.json api/ts/.npmrc
+	@command -v node >/dev/null || { echo "the TypeScript test needs Node 20 or newer: install it (Debian: apt-get install nodejs npm)" >&2; exit 1; }
+	@command -v npm  >/dev/null || { echo "the TypeScript test needs npm: install it (Debian: apt-get install npm)" >&2; exit 1; }
+	cd api/ts && npm ci --ignore-scripts --loglevel=error
+	@touch $@
+
+.PHONY: ts
+ts: ts-install ## compile the API's TypeScript types with a program that uses them
+	AO_TYPESCRIPT=1 $(GO) test -count=1 -run "TypeScript|CompileTest" ./api
 
 .PHONY: lint
 lint: $(GOLANGCI) ## run the linters, building them on first use

@@ -2984,6 +2984,10 @@ func (x *Launch) AppendJSON(dst []byte) []byte {
 		dst = append(dst, `,"home_var":`...)
 		dst = jsonwire.AppendString(dst, x.HomeVar)
 	}
+	if x.HomeDir != "" {
+		dst = append(dst, `,"home_dir":`...)
+		dst = jsonwire.AppendString(dst, x.HomeDir)
+	}
 	if len(x.Facts) > 0 {
 		dst = append(dst, `,"facts":`...)
 		dst = append(dst, '[')
@@ -3005,6 +3009,10 @@ func (x *Launch) AppendJSON(dst []byte) []byte {
 			dst = jsonwire.AppendString(dst, x.SignIn[i])
 		}
 		dst = append(dst, ']')
+	}
+	if x.SignedIn != nil {
+		dst = append(dst, `,"signed_in":`...)
+		dst = x.SignedIn.AppendJSON(dst)
 	}
 	if x.StopEndsProcess {
 		dst = append(dst, `,"stop_ends_process":`...)
@@ -3072,6 +3080,8 @@ func (x *Launch) DecodeJSON(d *jsonwire.Decoder) {
 			}
 		case "home_var":
 			x.HomeVar = d.String()
+		case "home_dir":
+			x.HomeDir = d.String()
 		case "facts":
 			if d.BeginArray() {
 				x.Facts = []EnvFact{}
@@ -3086,6 +3096,13 @@ func (x *Launch) DecodeJSON(d *jsonwire.Decoder) {
 				for d.NextElem() {
 					x.SignIn = append(x.SignIn, d.String())
 				}
+			}
+		case "signed_in":
+			if d.Kind() == jsonwire.Object {
+				x.SignedIn = new(SignInTraces)
+				x.SignedIn.DecodeJSON(d)
+			} else {
+				d.Skip()
 			}
 		case "stop_ends_process":
 			x.StopEndsProcess = d.Bool()
@@ -3207,6 +3224,66 @@ func (x *EnvFact) DecodeJSON(d *jsonwire.Decoder) {
 			x.Name = d.String()
 		case "env":
 			x.Env = d.String()
+		default:
+			d.Skip()
+		}
+	}
+}
+
+// AppendJSON appends x as JSON.
+func (x *SignInTraces) AppendJSON(dst []byte) []byte {
+	dst = append(dst, `{`...)
+	if len(x.Env) > 0 {
+		dst = jsonwire.AppendKey(dst, "env")
+		dst = append(dst, '[')
+		for i := range x.Env {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = jsonwire.AppendString(dst, x.Env[i])
+		}
+		dst = append(dst, ']')
+	}
+	if len(x.Files) > 0 {
+		dst = jsonwire.AppendKey(dst, "files")
+		dst = append(dst, '[')
+		for i := range x.Files {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = jsonwire.AppendString(dst, x.Files[i])
+		}
+		dst = append(dst, ']')
+	}
+	return append(dst, '}')
+}
+
+// DecodeJSON reads x, which should be zero. Unknown members are skipped, a value
+// of another type leaves its member as it is. Errors stay in d.
+func (x *SignInTraces) DecodeJSON(d *jsonwire.Decoder) {
+	if !d.BeginObject() {
+		return
+	}
+	for {
+		k, ok := d.NextKey()
+		if !ok {
+			return
+		}
+		switch string(k) {
+		case "env":
+			if d.BeginArray() {
+				x.Env = []string{}
+				for d.NextElem() {
+					x.Env = append(x.Env, d.String())
+				}
+			}
+		case "files":
+			if d.BeginArray() {
+				x.Files = []string{}
+				for d.NextElem() {
+					x.Files = append(x.Files, d.String())
+				}
+			}
 		default:
 			d.Skip()
 		}

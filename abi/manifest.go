@@ -48,16 +48,22 @@ type Launch struct {
 	SetEnv []EnvValue `json:"set_env,omitempty"`
 	// HomeVar is the variable that names the harness's own folder.
 	HomeVar string `json:"home_var,omitempty"`
+	// HomeDir is that folder where the variable is not set, relative to the home
+	// directory of the user.
+	HomeDir string `json:"home_dir,omitempty"`
 	// Facts are variables of which only "is it set" enters the sandbox.
 	Facts []EnvFact `json:"facts,omitempty"`
 	// SignIn is the command a person runs to sign in.
 	SignIn []string `json:"sign_in,omitempty"`
+	// SignedIn is what shows an earlier sign-in by being there.
+	SignedIn *SignInTraces `json:"signed_in,omitempty"`
 	// StopEndsProcess: stop ends the process when the turn does not end by
 	// itself (rule 22).
 	StopEndsProcess bool `json:"stop_ends_process,omitempty"`
 	// InstallHint is the sentence shown when the command in argv is not found.
 	InstallHint string `json:"install_hint,omitempty"`
-	// VersionArgv prints the harness's version. The host does not run it yet.
+	// VersionArgv prints the harness's version and ends. It is run when a person asks
+	// for a diagnosis, without standard input and for a few seconds at most.
 	VersionArgv []string `json:"version_argv,omitempty"`
 }
 
@@ -79,6 +85,16 @@ type EnvFact struct {
 	Name string `json:"name"`
 	// Env is the variable.
 	Env string `json:"env"`
+}
+
+// SignInTraces are what a harness that is signed in leaves on the machine. The host
+// looks whether one of them is there, and reads none. That none is there proves
+// nothing: a credential can be in the keychain of the system.
+type SignInTraces struct {
+	// Env are variables of which any that is set signs in.
+	Env []string `json:"env,omitempty"`
+	// Files are in the harness's own folder, see HomeVar and HomeDir.
+	Files []string `json:"files,omitempty"`
 }
 
 // Framing describes the lines on the pipe.

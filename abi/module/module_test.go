@@ -215,6 +215,8 @@ func TestAManifestIsDecodedStrictlyAndEveryProblemHasAPath(t *testing.T) {
 			`title is missing; launch.argv is missing`},
 		"other types": {replace(`"1.2.0"`, `12`, `"--cwd={cwd}"`, `null`, `"state_version": 1`, `"state_version": 1.5`, `"limits": {}`, `"limits": []`),
 			`binding_version must be a string, not a number; launch.argv[1] must be a string, not null; state_version must be a whole number, not "1.5"; limits must be an object, not an array`},
+		"optional objects": {replace(`"argv": ["demo", "--cwd={cwd}"]`, `"argv": ["demo"], "signed_in": {"file": ["auth.json"]}`),
+			`launch.signed_in.file is not a member that this version knows`},
 		"repeated member":            {replace(`"title": "Demo agent"`, `"title": "Demo agent", "title": "Other"`), `title is there twice`},
 		"member names match exactly": {replace(`"title"`, `"Title"`), `Title is not a member that this version knows; title is missing`},
 		"not an object":              {`[]`, `the manifest must be an object, not an array`},
@@ -278,6 +280,7 @@ func TestValidateNamesEveryBrokenRule(t *testing.T) {
 		m.Launch.Facts = []abi.EnvFact{{Name: "api_key", Env: "DEMO_KEY"}}
 		m.Launch.HomeVar, m.Launch.SignIn, m.Launch.VersionArgv = "DEMO_HOME", []string{"demo", "login"}, []string{"demo", "--version"}
 		m.Launch.PermissionArgv = []abi.PermissionArgs{{Permission: abi.PermissionBypass, Args: []string{"--yes"}}}
+		m.Launch.HomeDir, m.Launch.SignedIn = ".config/demo", &abi.SignInTraces{Env: []string{"DEMO_KEY"}, Files: []string{"auth.json", "tokens/main"}}
 		m.Launch.InstallHint = "Install it with: npm install -g demo"
 		m.Requests = []abi.RequestMethod{{Method: "ask", Interactive: true}, {Method: "_x.ai/ask"}}
 		m.Notifies = []string{"initialized"}
@@ -327,6 +330,17 @@ func TestValidateNamesEveryBrokenRule(t *testing.T) {
 		{"launch.set_env[1].name", func(m *abi.Manifest) { m.Launch.SetEnv = append(m.Launch.SetEnv, m.Launch.SetEnv[0]) }},
 		{"launch.set_env[0].value", func(m *abi.Manifest) { m.Launch.SetEnv[0].Value = "\x00" }},
 		{"launch.home_var", func(m *abi.Manifest) { m.Launch.HomeVar = "AO_HOST_DIR" }},
+		{"launch.home_dir", func(m *abi.Manifest) { m.Launch.HomeDir = "/etc" }},
+		{"launch.home_dir", func(m *abi.Manifest) { m.Launch.HomeDir = "../other" }},
+		{"launch.home_dir", func(m *abi.Manifest) { m.Launch.HomeDir = "a/../.." }},
+		{"launch.home_dir", func(m *abi.Manifest) { m.Launch.HomeDir = "." }},
+		{"launch.home_dir", func(m *abi.Manifest) { m.Launch.HomeDir = "a\x00" }},
+		{"launch.signed_in.env[0]", func(m *abi.Manifest) { m.Launch.SignedIn.Env[0] = "A*" }},
+		{"launch.signed_in.env[0]", func(m *abi.Manifest) { m.Launch.SignedIn.Env[0] = "AO_HOST_DATA" }},
+		{"launch.signed_in.env[1]", func(m *abi.Manifest) { m.Launch.SignedIn.Env = []string{"A", "A"} }},
+		{"launch.signed_in.files[0]", func(m *abi.Manifest) { m.Launch.SignedIn.Files[0] = "../auth.json" }},
+		{"launch.signed_in.files[1]", func(m *abi.Manifest) { m.Launch.SignedIn.Files = []string{"a", "a"} }},
+		{"launch.signed_in.files", func(m *abi.Manifest) { m.Launch.HomeVar, m.Launch.HomeDir = "", "" }},
 		{"launch.facts[0].name", func(m *abi.Manifest) { m.Launch.Facts[0].Name = "API" }},
 		{"launch.facts[0].env", func(m *abi.Manifest) { m.Launch.Facts[0].Env = "" }},
 		{"launch.facts[1].name", func(m *abi.Manifest) { m.Launch.Facts = append(m.Launch.Facts, m.Launch.Facts[0]) }},

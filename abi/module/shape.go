@@ -22,6 +22,9 @@ func checkShape(p *problems, data []byte) {
 }
 
 func checkValue(p *problems, d *jsonwire.Decoder, t reflect.Type, path string) {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
 	want, text := jsonKind(t)
 	if k := d.Kind(); k != want {
 		p.add(or(path, "the manifest"), "must be "+text+", not "+kindText(k))

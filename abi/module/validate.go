@@ -1,6 +1,7 @@
 package module
 
 import (
+	"path"
 	"regexp"
 	"strconv"
 	"strings"
@@ -129,6 +130,22 @@ func (v *validator) launch(l *abi.Launch) {
 	if l.HomeVar != "" {
 		v.env("launch.home_var", l.HomeVar)
 	}
+	if l.HomeDir != "" {
+		v.localPath("launch.home_dir", l.HomeDir)
+	}
+	if t := l.SignedIn; t != nil {
+		for i, name := range t.Env {
+			v.env("launch.signed_in.env["+strconv.Itoa(i)+"]", name)
+		}
+		v.unique("launch.signed_in.env", "", t.Env)
+		for i, file := range t.Files {
+			v.localPath("launch.signed_in.files["+strconv.Itoa(i)+"]", file)
+		}
+		v.unique("launch.signed_in.files", "", t.Files)
+		if len(t.Files) > 0 && l.HomeVar == "" && l.HomeDir == "" {
+			v.add("launch.signed_in.files", "are in the harness's own folder, so home_var or home_dir must name it")
+		}
+	}
 	for i, f := range l.Facts {
 		at := "launch.facts[" + strconv.Itoa(i) + "]"
 		v.match(at+".name", f.Name, factName, "must be lower-case letters, digits and underscores, start with a letter and have at most 64 characters")
@@ -156,6 +173,15 @@ func (v *validator) env(path, name string) {
 			v.add(path, "must not be "+name+": variables that start with "+r+" are never given to a harness")
 		}
 	}
+}
+
+// localPath checks a path below a folder: it must not lead out of it.
+func (v *validator) localPath(at, p string) {
+	if !path.IsAbs(p) && path.Clean(p) == p && p != "." && p != ".." && !strings.HasPrefix(p, "../") && !strings.ContainsAny(p, "\\\x00") {
+		v.text(at, p, 200)
+		return
+	}
+	v.add(at, "must be a clean relative path that stays inside its folder, not "+quoted(p))
 }
 
 // envPattern checks a name with or without a trailing *.

@@ -107,6 +107,10 @@ export interface AgentLaunch {
    */
   home_var?: string;
   /**
+   * HomeDir is that folder where the variable is not set, relative to the home directory of the user.
+   */
+  home_dir?: string;
+  /**
    * Facts are variables of which only "is it set" enters the sandbox.
    */
   facts?: EnvFact[];
@@ -114,6 +118,10 @@ export interface AgentLaunch {
    * SignIn is the command a person runs to sign in.
    */
   sign_in?: string[];
+  /**
+   * SignedIn is what shows an earlier sign-in by being there.
+   */
+  signed_in?: SignInTraces;
   /**
    * StopEndsProcess: stop ends the process when the turn does not end by itself (rule 22).
    */
@@ -123,7 +131,7 @@ export interface AgentLaunch {
    */
   install_hint?: string;
   /**
-   * VersionArgv prints the harness's version. The host does not run it yet.
+   * VersionArgv prints the harness's version and ends. It is run when a person asks for a diagnosis, without standard input and for a few seconds at most.
    */
   version_argv?: string[];
 }
@@ -1282,6 +1290,20 @@ export interface SettingsPatch {
    * Options sets options by id; an empty value resets one.
    */
   options?: Record<string, string>;
+}
+
+/**
+ * SignInTraces are what a harness that is signed in leaves on the machine. The host looks whether one of them is there, and reads none. That none is there proves nothing: a credential can be in the keychain of the system.
+ */
+export interface SignInTraces {
+  /**
+   * Env are variables of which any that is set signs in.
+   */
+  env?: string[];
+  /**
+   * Files are in the harness's own folder, see HomeVar and HomeDir.
+   */
+  files?: string[];
 }
 
 /**

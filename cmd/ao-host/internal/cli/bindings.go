@@ -279,8 +279,12 @@ func manifestText(m abi.Manifest, digest string, width int) string {
 		set = append(set, display.Exact(e.Name+"="+e.Value))
 	}
 	row("sets", strings.Join(set, " "))
-	row("own folder", display.Exact(m.Launch.HomeVar))
+	row("version by", words(m.Launch.VersionArgv))
+	row("own folder", display.Exact(ownFolder(m.Launch)))
 	row("sign in", words(m.Launch.SignIn))
+	if t := m.Launch.SignedIn; t != nil {
+		row("signed in by", display.Exact(strings.Join(slices.Concat(t.Env, t.Files), ", ")))
+	}
 	row("made for", display.Line(strings.Join(m.Provider.Versions, ", ")))
 	var perms []string
 	for _, p := range m.Vocabulary.Permissions {
@@ -433,4 +437,16 @@ func writeWhole(name string, b []byte) error {
 		return fmt.Errorf("%s cannot be written: %w", name, err)
 	}
 	return nil
+}
+
+// ownFolder names the folder of a harness, by its variable and by where it is
+// without one.
+func ownFolder(l abi.Launch) string {
+	switch {
+	case l.HomeDir == "":
+		return l.HomeVar
+	case l.HomeVar == "":
+		return "~/" + l.HomeDir
+	}
+	return l.HomeVar + ", else ~/" + l.HomeDir
 }
