@@ -1,17 +1,15 @@
 package chat
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"net/netip"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/display"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/view"
 	"github.com/aoagents/ao-host/host"
 )
 
@@ -83,7 +81,7 @@ func (q *questions) next() (step, bool) {
 	if len(hints) > 0 {
 		prompt = "(" + strings.Join(hints, ", ") + ")> "
 	}
-	return step{text: fieldText(f, q.at+1, len(q.fields), q.width), prompt: prompt, secret: f.Secret && len(f.Options) == 0}, false
+	return step{text: view.Field(f, q.at+1, len(q.fields), q.width), prompt: prompt, secret: f.Secret && len(f.Options) == 0}, false
 }
 
 func (q *questions) take(line string) error {
@@ -135,7 +133,7 @@ func (q *questions) take(line string) error {
 // choose reads option numbers.
 func (q *questions) choose(f abi.Field, word string) error {
 	last := len(f.Options)
-	if otherChoice(f) {
+	if view.OtherChoice(f) {
 		last++
 	}
 	numbers := strings.FieldsFunc(word, func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
@@ -190,15 +188,10 @@ func literal(line string) string {
 	return line
 }
 
-// entry is one numbered line of a menu.
-type entry struct {
-	label, description string
-}
-
 // menu asks for one of several entries and, where the chosen one takes it, a
 // text.
 type menu struct {
-	entries []entry
+	entries []view.Entry
 	width   int
 	// wantsText tells which entries ask for a text, and whether it is required.
 	wantsText func(i int) (prompt string, required bool)
@@ -225,11 +218,7 @@ func (m *menu) next() (step, bool) {
 		p, _ := m.wantsText(m.chosen)
 		return step{prompt: p}, false
 	}
-	var b strings.Builder
-	for i, e := range m.entries {
-		b.WriteString(choice(i+1, e.label, e.description, m.width))
-	}
-	return step{text: strings.TrimRight(b.String(), "\n"), prompt: "(a number)> "}, false
+	return step{text: view.Entries(m.entries, m.width), prompt: "(a number)> "}, false
 }
 
 func (m *menu) take(line string) error {
@@ -262,10 +251,7 @@ func (m *menu) take(line string) error {
 // decisions is the menu of a permission request: what the request offers,
 // nothing else (C7).
 func decisions(offered []abi.Decision, width int) *menu {
-	m := &menu{width: width}
-	for _, d := range offered {
-		m.entries = append(m.entries, entry{or(d.Label, d.ID), decisionWord(d.Kind)})
-	}
+	m := &menu{width: width, entries: view.Decisions(offered)}
 	m.wantsText = func(i int) (string, bool) {
 		if offered[i].Feedback {
 			return "a text that goes with it (Enter: none)> ", false
@@ -275,66 +261,27 @@ func decisions(offered []abi.Decision, width int) *menu {
 	return m
 }
 
-// The entries of a form's menu.
-const (
-	formAccept = iota
-	formDecline
-	formCancel
-)
-
 // form is the menu of a form. Its schema is shown as it came; what is typed is
 // the content itself (rule 15).
 func form(width int) *menu {
+	actions, entries := view.Form()
 	return &menu{
 		width:   width,
-		entries: []entry{{"fill it in", "as one line of JSON"}, {"decline", "the agent goes on without it"}, {"cancel", "the agent gives up what it asked for"}},
+		entries: entries,
 		wantsText: func(i int) (string, bool) {
-			if i == formAccept {
+			if actions[i] == abi.ActionAccept {
 				return "JSON> ", true
 			}
 			return "", false
 		},
-		check: func(text string) error {
-			var object map[string]json.RawMessage
-			if err := json.Unmarshal([]byte(text), &object); err != nil {
-				return errors.New("this is not a JSON object; type one like {\"name\": \"value\"}")
-			}
-			return nil
-		},
+		check: view.CheckForm,
 	}
 }
 
-// address is the menu of a request to open an address. It is never opened by
-// this program, and consent is offered only where the address is encrypted or
-// stays on this machine (DESIGN §10).
+// address is the menu of a request to open an address.
 func address(raw string, width int) *menu {
-	m := &menu{width: width}
-	if safeURL(raw) {
-		m.entries = append(m.entries, entry{"accept", "you open the address yourself, in a browser"})
-	}
-	m.entries = append(m.entries, entry{"decline", "the agent goes on without it"}, entry{"cancel", "the agent gives up what it asked for"})
-	return m
-}
-
-// addressAction reads the choice of an address menu.
-func addressAction(raw string, chosen int) abi.Action {
-	actions := []abi.Action{abi.ActionDecline, abi.ActionCancel}
-	if safeURL(raw) {
-		actions = append([]abi.Action{abi.ActionAccept}, actions...)
-	}
-	return actions[chosen]
-}
-
-func safeURL(raw string) bool {
-	u, err := url.Parse(raw)
-	if err != nil || u.Host == "" {
-		return false
-	}
-	if u.Scheme == "https" {
-		return true
-	}
-	addr, err := netip.ParseAddr(u.Hostname())
-	return u.Scheme == "http" && (u.Hostname() == "localhost" || err == nil && addr.IsLoopback())
+	_, entries := view.Address(raw)
+	return &menu{width: width, entries: entries}
 }
 
 // The entries of a plan's menu.
@@ -348,10 +295,10 @@ const (
 func review(permission abi.Permission, width int) *menu {
 	return &menu{
 		width: width,
-		entries: []entry{
-			{"implement it", "with the permission " + or(string(permission), string(abi.PermissionDefault))},
-			{"request changes", "in your own words; planning goes on"},
-			{"leave it", "it can be decided on later"},
+		entries: []view.Entry{
+			{Label: "implement it", Description: "with the permission " + view.Or(string(permission), string(abi.PermissionDefault))},
+			{Label: "request changes", Description: "in your own words; planning goes on"},
+			{Label: "leave it", Description: "it can be decided on later"},
 		},
 		wantsText: func(i int) (string, bool) {
 			if i == planChange {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/display"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/view"
 	"github.com/aoagents/ao-host/host"
 )
 
@@ -76,7 +77,7 @@ func (r *Renderer) Event(ev host.Event) error {
 	case host.EventSettings:
 		return decode(ev, func(s host.SettingsEvent) {
 			if s.Cause == "implement" {
-				r.notice("", "remembered from now on: "+Settings(s.Settings))
+				r.notice("", "remembered from now on: "+view.Settings(s.Settings))
 			}
 		})
 	case host.EventQueue:
@@ -85,13 +86,13 @@ func (r *Renderer) Event(ev host.Event) error {
 			case q.Held && r.saidProblem(string(q.Reason)):
 				// The problem says more than the reason that follows from it.
 			case q.Held:
-				r.once("held "+string(q.Reason), "!", advice(string(q.Reason), ""))
+				r.once("held "+string(q.Reason), "!", view.Advice(string(q.Reason), ""))
 			default:
 				r.forget("held ")
 			}
 		})
 	case host.EventWarning:
-		return decode(ev, func(w abi.Warning) { r.notice("!", advice(w.Code, w.Message)) })
+		return decode(ev, func(w abi.Warning) { r.notice("!", view.Advice(w.Code, w.Message)) })
 	case host.EventProblem:
 		return decode(ev, r.problem)
 	case host.EventObserved:
@@ -142,18 +143,18 @@ func (r *Renderer) turn(t host.Turn) {
 		r.submission(t)
 	}
 	r.shown[t.ID] = string(t.State)
-	line := fmt.Sprintf("[%s %s] %s", name, stateWord(t.State), Settings(t.Settings))
+	line := fmt.Sprintf("[%s %s] %s", name, view.StateWord(t.State), view.Settings(t.Settings))
 	if t.State == host.TurnQueued && t.Origin != abi.OriginUser && t.Origin != "" {
-		line += " (" + originWord(t.Origin) + ")"
+		line += " (" + view.OriginWord(t.Origin) + ")"
 	}
 	r.paragraph(r.strong(display.Wrap(line, "", r.Width)))
 	switch {
 	case t.Code != "":
-		r.notice("!", advice(t.Code, t.Message))
+		r.notice("!", view.Advice(t.Code, t.Message))
 	case t.Message != "" && t.State.Ended():
 		r.notice("!", display.Text(t.Message))
 	case t.State == host.TurnUncertain:
-		r.notice("!", advice(string(host.CodeUncertainDelivery), ""))
+		r.notice("!", view.Advice(string(host.CodeUncertainDelivery), ""))
 	}
 	if t.State.Ended() {
 		r.compare(t)
@@ -169,7 +170,7 @@ func (r *Renderer) submission(t host.Turn) {
 	for _, c := range t.Content {
 		text := c.Text
 		if c.Type != abi.ContentText {
-			text = fmt.Sprintf("(%s %s)", c.Type, or(c.Name, c.Media))
+			text = fmt.Sprintf("(%s %s)", c.Type, view.Or(c.Name, c.Media))
 		}
 		if strings.TrimSpace(text) != "" {
 			r.paragraph(display.Wrap(strings.TrimRight(display.Text(text), "\n"), "> ", r.Width))
@@ -263,7 +264,7 @@ func (r *Renderer) tool(i abi.Item) {
 	if rel, inside := strings.CutPrefix(what, r.Dir+"/"); inside && r.Dir != "" {
 		what = rel
 	}
-	line := toolWord(i) + " " + oneLine(what)
+	line := view.ToolWord(i) + " " + view.OneLine(what)
 	if i.Child != "" {
 		line = "(child agent) " + line
 	}
@@ -273,23 +274,6 @@ func (r *Renderer) tool(i abi.Item) {
 		return
 	}
 	r.notice("", display.Clip(strings.TrimSpace(line), r.Width-2))
-}
-
-// oneLine shows a command or path exactly, on one line.
-func oneLine(s string) string { return strings.Join(strings.Fields(display.Exact(s)), " ") }
-
-func toolWord(i abi.Item) string {
-	switch i.Type {
-	case abi.ItemCommand:
-		return "$"
-	case abi.ItemEdit:
-		return "edit"
-	case abi.ItemSearch:
-		return "search"
-	case abi.ItemTool:
-		return "tool"
-	}
-	return or(i.Native, "other")
 }
 
 func (r *Renderer) checklist(p abi.Progress) {
@@ -309,7 +293,7 @@ func (r *Renderer) checklist(p abi.Progress) {
 		return
 	}
 	r.progress = b.String()
-	r.paragraph(prefixed(strings.TrimRight(b.String(), "\n"), "  "))
+	r.paragraph(view.Prefixed(strings.TrimRight(b.String(), "\n"), "  "))
 }
 
 func (r *Renderer) interaction(i host.Interaction) {
@@ -320,16 +304,16 @@ func (r *Renderer) interaction(i host.Interaction) {
 	r.shown[key] = state
 	switch {
 	case i.State == host.InteractionOpen:
-		text := Card(i.Ask, r.Width)
+		text := view.Card(i.Ask, r.Width)
 		if r.Whole {
-			text = WholeCard(i.Ask, r.Width)
+			text = view.WholeCard(i.Ask, r.Width)
 		}
 		r.paragraph(text)
 	case i.State != host.InteractionClosed:
 	case i.Automatic != "":
-		r.notice("*", fmt.Sprintf("Answered for you, because of the permission %s.", or(i.Automatic, "in force")))
+		r.notice("*", fmt.Sprintf("Answered for you, because of the permission %s.", view.Or(i.Automatic, "in force")))
 	default:
-		r.notice("*", cardWord(i.Ask.Type)+" "+string(i.Disposition)+".")
+		r.notice("*", view.CardWord(i.Ask.Type)+" "+string(i.Disposition)+".")
 	}
 }
 
@@ -359,7 +343,7 @@ func (r *Renderer) problem(p abi.Problem) {
 		r.forget(key)
 		return
 	}
-	text := advice(p.Code, p.Message)
+	text := view.Advice(p.Code, p.Message)
 	if p.Field != "" {
 		text = display.Line(p.Field) + ": " + text
 	}
@@ -385,42 +369,6 @@ func (r *Renderer) compare(t host.Turn) {
 	if o := r.observed.Permission; o != "" && t.Settings.Permission != "" && o != t.Settings.Permission {
 		r.notice("!", fmt.Sprintf("The harness reports permission %s; this turn asked for %s.", display.Line(string(o)), display.Line(string(t.Settings.Permission))))
 	}
-}
-
-// advice joins a message with the sentence of its code.
-func advice(code, message string) string {
-	text := (&host.Error{Code: host.Code(code)}).Advice()
-	message = display.Text(message)
-	switch {
-	case code == "":
-		return message
-	case message == "":
-	case strings.HasPrefix(message, code):
-		return message
-	case text != "" && strings.Contains(message, text):
-		text = message
-	default:
-		text = strings.TrimSpace(message + " " + text)
-	}
-	return display.Line(code) + ": " + text
-}
-
-func stateWord(s host.TurnState) string { return strings.ReplaceAll(string(s), "_", " ") }
-
-func originWord(o abi.Origin) string {
-	switch o {
-	case abi.OriginRetry:
-		return "sent again"
-	case abi.OriginAnswer:
-		return "the answer to a question"
-	case abi.OriginImplement:
-		return "implements a plan"
-	case abi.OriginFeedback:
-		return "requests changes to a plan"
-	case abi.OriginSteer:
-		return "steers the running turn"
-	}
-	return display.Line(string(o))
 }
 
 // Notice writes a line of the program's own.
@@ -502,8 +450,4 @@ func (r *Renderer) strong(s string) string {
 		return s
 	}
 	return "\x1b[1m" + s + "\x1b[0m"
-}
-
-func prefixed(s, prefix string) string {
-	return prefix + strings.ReplaceAll(s, "\n", "\n"+prefix)
 }

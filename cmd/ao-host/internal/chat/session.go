@@ -13,6 +13,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/console"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/view"
 	"github.com/aoagents/ao-host/host"
 )
 
@@ -297,7 +298,7 @@ func (s *Session) advance(ctx context.Context) (Outcome, bool, error) {
 			continue
 		}
 		if !s.asks() {
-			s.unasked(cardWord(c.Ask.Type), c)
+			s.unasked(view.CardWord(c.Ask.Type), c)
 			return NeedsInput, true, nil
 		}
 		return 0, false, s.ask(ctx, c)
@@ -419,8 +420,9 @@ func (s *Session) cardDialog(c host.Interaction) *active {
 	case abi.InteractionForm:
 		m := form(width)
 		a.dialog, a.finish = m, resolve(func() host.Answer {
-			ans := host.Answer{Action: [...]abi.Action{abi.ActionAccept, abi.ActionDecline, abi.ActionCancel}[m.chosen]}
-			if m.chosen == formAccept {
+			actions, _ := view.Form()
+			ans := host.Answer{Action: actions[m.chosen]}
+			if ans.Action == abi.ActionAccept {
 				ans.Content = abi.Raw(m.text)
 			}
 			return ans
@@ -428,7 +430,8 @@ func (s *Session) cardDialog(c host.Interaction) *active {
 	case abi.InteractionURL:
 		m := address(c.Ask.URL, width)
 		a.dialog, a.finish = m, resolve(func() host.Answer {
-			return host.Answer{Action: addressAction(c.Ask.URL, m.chosen)}
+			actions, _ := view.Address(c.Ask.URL)
+			return host.Answer{Action: actions[m.chosen]}
 		})
 	default:
 		m := decisions(c.Ask.Decisions, width)
@@ -448,7 +451,7 @@ func (s *Session) reviewPlan(ctx context.Context, p host.Proposal) error {
 	s.render.proposal(p)
 	m := review(c.Settings.Permission, s.Console.Width)
 	if p.Route == abi.RouteNative {
-		m.entries[planLeave].description = "the turn is stopped"
+		m.entries[planLeave].Description = "the turn is stopped"
 	}
 	s.begin(&active{id: p.ID, revision: p.Revision, dialog: m, finish: func(ctx context.Context) error {
 		return s.decide(ctx, p, m)

@@ -15,6 +15,7 @@ import (
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/chat"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/display"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/view"
 	"github.com/aoagents/ao-host/host"
 )
 
@@ -146,9 +147,9 @@ func showText(v conversationView, width int) string {
 		line("  ", display.Line(c.Title))
 	}
 	line("  ", display.Line(c.Harness)+" in "+display.Exact(c.Cwd))
-	line("  ", fmt.Sprintf("remembered (revision %d): %s", c.Revision, chat.Settings(c.Settings)))
+	line("  ", fmt.Sprintf("remembered (revision %d): %s", c.Revision, view.Settings(c.Settings)))
 	if o := v.Controls.Observed; o != nil {
-		line("  ", "the harness reports: "+chat.Settings(abi.Settings{Mode: o.Mode, Permission: o.Permission, Model: o.Model, Effort: o.Effort, Options: o.Options}))
+		line("  ", "the harness reports: "+view.Settings(abi.Settings{Mode: o.Mode, Permission: o.Permission, Model: o.Model, Effort: o.Effort, Options: o.Options}))
 	}
 	if c.Queue.Held {
 		line("  ", "queue held: "+(&host.Error{Code: c.Queue.Reason}).Error())
@@ -159,7 +160,7 @@ func showText(v conversationView, width int) string {
 	for i, t := range v.Turns {
 		b.WriteString("\n")
 		line("", fmt.Sprintf("turn %d, %s, from %s: %s", i+1, strings.ReplaceAll(string(t.State), "_", " "), t.AcceptedAt.Local().Format(timeLayout), originText(t.Origin)))
-		line("  ", chat.Settings(t.Settings))
+		line("  ", view.Settings(t.Settings))
 		line("  ", "id "+t.ID)
 		for _, content := range t.Content {
 			text := display.Line(content.Text)
@@ -176,7 +177,7 @@ func showText(v conversationView, width int) string {
 		b.WriteString("\n")
 		line("", fmt.Sprintf("%d open to be answered with: ao-host run --conversation %s", len(v.Inputs), c.ID))
 		for _, i := range v.Inputs {
-			b.WriteString(chat.WholeCard(i.Ask, width) + "\n")
+			b.WriteString(view.WholeCard(i.Ask, width) + "\n")
 		}
 	}
 	for _, p := range v.Plans {

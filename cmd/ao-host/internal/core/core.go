@@ -20,10 +20,13 @@ type Core interface {
 	Conversation(ctx context.Context, id string) (host.Conversation, error)
 	Turns(ctx context.Context, conversation string) ([]host.Turn, error)
 	Controls(ctx context.Context, conversation string) (host.Controls, error)
+	Probe(ctx context.Context, conversation string) (host.Controls, error)
 	ConfigureNextTurn(ctx context.Context, conversation string, revision int64, patch host.SettingsPatch) (host.Controls, error)
 
 	Send(ctx context.Context, conversation string, m host.Message) (host.Turn, error)
+	Steer(ctx context.Context, conversation string, m host.Message) (host.Turn, error)
 	Retry(ctx context.Context, conversation, turn, clientID string) (host.Turn, error)
+	CancelQueued(ctx context.Context, conversation, turn string) (host.Turn, error)
 	ResumeQueue(ctx context.Context, conversation string) (host.Controls, error)
 	Stop(ctx context.Context, conversation string, opts host.StopOptions) (host.Controls, error)
 

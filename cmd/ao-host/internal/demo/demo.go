@@ -19,6 +19,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/chat"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/view"
 	"github.com/aoagents/ao-host/host"
 )
 
@@ -133,7 +134,7 @@ func (p *play) run(ctx context.Context) error {
 		}
 	}
 	p.render.Heading(file + " is written")
-	p.render.Paragraph(chat.Verbatim(strings.TrimSuffix(content, "\n")))
+	p.render.Paragraph(view.Verbatim(strings.TrimSuffix(content, "\n")))
 	return nil
 }
 
@@ -219,7 +220,7 @@ func (p *play) implement(ctx context.Context) error {
 	return errors.Join(
 		p.turnIs(t.ID, host.TurnCompleted, execution),
 		expect(p.plan.State == host.ProposalImplemented, "the plan is marked as implemented, and it is %s", p.plan.State),
-		expect(c.Settings.Mode == execution && c.Settings.Permission == permission, "mode %s and permission %s are remembered, and they are %s", execution, permission, chat.Settings(c.Settings)),
+		expect(c.Settings.Mode == execution && c.Settings.Permission == permission, "mode %s and permission %s are remembered, and they are %s", execution, permission, view.Settings(c.Settings)),
 		expect(done, "every step of the checklist is completed"),
 		expect(string(b) == content, "the file has %q, and it has %q", content, b),
 	)
@@ -279,7 +280,7 @@ func (p *play) turnIs(id string, state host.TurnState, mode string) error {
 	t := p.turns[id]
 	return errors.Join(
 		expect(t.State == state, "the turn is %s, and it is %s (%s %s)", state, t.State, t.Code, t.Message),
-		expect(t.Settings.Mode == mode && t.Settings.Permission == permission, "the turn has mode %s and permission %s, and it has %s", mode, permission, chat.Settings(t.Settings)),
+		expect(t.Settings.Mode == mode && t.Settings.Permission == permission, "the turn has mode %s and permission %s, and it has %s", mode, permission, view.Settings(t.Settings)),
 	)
 }
 

@@ -260,6 +260,14 @@ func (f *Fake) Controls(_ context.Context, id string) (host.Controls, error) {
 	return host.Controls{Conversation: id, Settings: c.Settings, Revision: c.Revision, CatalogState: host.CatalogUnread, Session: host.Session{State: host.SessionNone}, Queue: c.Queue}, err
 }
 
+// Probe reads the catalog.
+func (f *Fake) Probe(ctx context.Context, id string) (host.Controls, error) {
+	if err := f.called("Probe", id); err != nil {
+		return host.Controls{}, err
+	}
+	return f.Controls(ctx, id)
+}
+
 // ConfigureNextTurn changes the remembered settings.
 func (f *Fake) ConfigureNextTurn(ctx context.Context, id string, revision int64, p host.SettingsPatch) (host.Controls, error) {
 	if err := f.called("ConfigureNextTurn", fmt.Sprint(revision, " ", patchText(p))); err != nil {
@@ -302,6 +310,32 @@ func (f *Fake) react(t host.Turn) {
 	if f.OnSend != nil {
 		f.agent(func() { f.OnSend(f, t) })
 	}
+}
+
+// Steer accepts a message for the running turn.
+func (f *Fake) Steer(_ context.Context, id string, m host.Message) (host.Turn, error) {
+	if err := f.called("Steer", id+" "+m.Content[0].Text); err != nil {
+		return host.Turn{}, err
+	}
+	t := f.accept(host.Turn{Origin: abi.OriginSteer, Content: m.Content})
+	f.react(t)
+	return t, nil
+}
+
+// CancelQueued takes a turn out of the queue.
+func (f *Fake) CancelQueued(_ context.Context, _, turn string) (host.Turn, error) {
+	if err := f.called("CancelQueued", turn); err != nil {
+		return host.Turn{}, err
+	}
+	f.Turn(turn, host.TurnCancelled, nil)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, t := range f.turns {
+		if t.ID == turn {
+			return t, nil
+		}
+	}
+	return host.Turn{}, &host.Error{Code: host.CodeUnknownTurn}
 }
 
 // Retry sends a turn again.

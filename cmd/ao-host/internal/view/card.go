@@ -1,4 +1,4 @@
-package chat
+package view
 
 import (
 	"bytes"
@@ -19,7 +19,7 @@ func Card(a abi.Interaction, width int) string {
 			b.WriteString(display.Wrap(strings.TrimRight(text, "\n"), prefix, width) + "\n")
 		}
 	}
-	head := cardWord(a.Type)
+	head := CardWord(a.Type)
 	if a.Title != "" {
 		head += ": " + display.Line(a.Title)
 	}
@@ -52,11 +52,10 @@ func Card(a abi.Interaction, width int) string {
 func WholeCard(a abi.Interaction, width int) string {
 	parts := []string{Card(a, width)}
 	for i, f := range a.Fields {
-		parts = append(parts, fieldText(f, i+1, len(a.Fields), width))
+		parts = append(parts, Field(f, i+1, len(a.Fields), width))
 	}
 	if len(a.Decisions) > 0 {
-		st, _ := decisions(a.Decisions, width).next()
-		parts = append(parts, st.text)
+		parts = append(parts, Entries(Decisions(a.Decisions), width))
 	}
 	return strings.Join(parts, "\n")
 }
@@ -100,43 +99,8 @@ func indented(raw abi.Raw) string {
 	return b.String()
 }
 
-// fieldText writes one question with its numbered options.
-func fieldText(f abi.Field, n, of, width int) string {
-	var b strings.Builder
-	head := "  "
-	if of > 1 {
-		head += fmt.Sprintf("%d of %d. ", n, of)
-	}
-	if f.Header != "" {
-		head += display.Line(f.Header) + ": "
-	}
-	b.WriteString(display.Wrap(head+display.Text(f.Text), "", width) + "\n")
-	for i, o := range f.Options {
-		b.WriteString(choice(i+1, o.Label, o.Description, width))
-		if o.Preview != "" {
-			b.WriteString(prefixed(Verbatim(o.Preview), "     ") + "\n")
-		}
-	}
-	if otherChoice(f) {
-		b.WriteString(choice(len(f.Options)+1, "something else, in your own words", "", width))
-	}
-	return strings.TrimRight(b.String(), "\n")
-}
-
-// otherChoice: the person's own text is one more choice beside the options.
-func otherChoice(f abi.Field) bool { return f.Other && len(f.Options) > 0 }
-
-func choice(n int, label, description string, width int) string {
-	text := display.Line(label)
-	if d := strings.TrimSpace(display.Text(description)); d != "" {
-		text += " – " + d
-	}
-	num := fmt.Sprintf("  %3d  ", n)
-	lines := strings.Split(display.Wrap(text, "", width-len(num)), "\n")
-	return num + strings.Join(lines, "\n"+strings.Repeat(" ", len(num))) + "\n"
-}
-
-func cardWord(t abi.InteractionType) string {
+// CardWord names the kind of a card.
+func CardWord(t abi.InteractionType) string {
 	switch t {
 	case abi.InteractionQuestion:
 		return "Question"
@@ -152,7 +116,8 @@ func cardWord(t abi.InteractionType) string {
 	return "Request of the kind " + display.Line(string(t))
 }
 
-func decisionWord(k abi.DecisionKind) string {
+// DecisionWord says what a decision of a permission request does.
+func DecisionWord(k abi.DecisionKind) string {
 	switch k {
 	case abi.AllowOnce:
 		return "allows it once"
@@ -166,4 +131,9 @@ func decisionWord(k abi.DecisionKind) string {
 		return "ends the turn"
 	}
 	return display.Line(string(k))
+}
+
+// Prefixed puts prefix before each line.
+func Prefixed(s, prefix string) string {
+	return prefix + strings.ReplaceAll(s, "\n", "\n"+prefix)
 }

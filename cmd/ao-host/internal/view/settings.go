@@ -1,4 +1,4 @@
-package chat
+package view
 
 import (
 	"strings"
@@ -14,8 +14,8 @@ const providerDefault = "provider's default"
 // are always named; the others only when they were chosen.
 func Settings(s abi.Settings) string {
 	parts := []string{
-		"mode " + or(s.Mode, providerDefault),
-		"permission " + or(string(s.Permission), string(abi.PermissionDefault)),
+		"mode " + Or(s.Mode, providerDefault),
+		"permission " + Or(string(s.Permission), string(abi.PermissionDefault)),
 	}
 	if s.Model != "" {
 		parts = append(parts, "model "+display.Line(s.Model))
@@ -29,7 +29,8 @@ func Settings(s abi.Settings) string {
 	return strings.Join(parts, ", ")
 }
 
-func or(s, otherwise string) string {
+// Or is a one-line text, or what stands for an empty one.
+func Or(s, otherwise string) string {
 	if s == "" {
 		return otherwise
 	}
