@@ -70,7 +70,7 @@ func TestUnknownIDsAreToldApart(t *testing.T) {
 	}
 	_, err = r.h.Turn(ctx, r.conv, "nope")
 	check("an unknown turn", err, host.CodeUnknownTurn)
-	_, err = r.h.Retry(ctx, r.conv, "nope", "")
+	_, err = r.h.Retry(ctx, r.conv, "nope", host.RetryRequest{})
 	check("retry of an unknown turn", err, host.CodeUnknownTurn)
 	_, err = r.h.CancelQueued(ctx, r.conv, "nope")
 	check("cancel of an unknown turn", err, host.CodeUnknownTurn)
@@ -122,11 +122,11 @@ func TestMessagesAreBoundedAndRepeatedClientIDsReturnTheFirstResult(t *testing.T
 		t.Fatalf("%d turns", len(turns))
 	}
 	r.untilTurn(first.ID, host.TurnRunning)
-	_, err = r.h.Retry(ctx, r.conv, first.ID, "r1")
+	_, err = r.h.Retry(ctx, r.conv, first.ID, host.RetryRequest{ClientID: "r1"})
 	wantCode(t, err, host.CodeTurnNotRetryable)
 	r.stop(host.StopOptions{})
 	r.untilTurn(first.ID, host.TurnInterrupted)
-	_, err = r.h.Retry(ctx, r.conv, first.ID, "m1")
+	_, err = r.h.Retry(ctx, r.conv, first.ID, host.RetryRequest{ClientID: "m1"})
 	wantCode(t, err, host.CodeClientIDReused)
 }
 

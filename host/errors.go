@@ -34,6 +34,7 @@ const (
 	CodeContentUnsupported  Code = "content_unsupported"
 	CodeTurnNotQueued       Code = "turn_not_queued"
 	CodeTurnNotRetryable    Code = "turn_not_retryable"
+	CodeRetryRepeatsWork    Code = "retry_repeats_work"
 	CodeTurnNotRunning      Code = "turn_not_running"
 	CodeNothingRunning      Code = "nothing_running"
 	CodeClientIDReused      Code = "client_id_reused"
@@ -120,6 +121,7 @@ var codeTexts = map[Code]string{
 	CodeContentUnsupported:  "This harness does not take this kind of content. Send it as text, or choose a model that takes it.",
 	CodeTurnNotQueued:       "This turn has left the queue, so it can no longer be changed or cancelled. Stop it if it runs.",
 	CodeTurnNotRetryable:    "Only a turn that ended can be sent again. Wait for its end, or cancel it.",
+	CodeRetryRepeatsWork:    "This turn used tools, so sending it again may do the same work twice. Look at what it did, then retry with repeat_work, or send a message that says how to go on.",
 	CodeTurnNotRunning:      "That turn is not the one that runs now, so nothing was stopped. Read the controls and stop the running turn.",
 	CodeNothingRunning:      "No turn is running. There is nothing to stop or steer.",
 	CodeClientIDReused:      "This client message id was used for another kind of request in this conversation. Use a new id for a new request.",

@@ -94,11 +94,6 @@ type SettingsChange struct {
 	Patch    SettingsPatch `json:"patch"`
 }
 
-// RetryRequest sends the content of an ended turn again.
-type RetryRequest struct {
-	ClientID string `json:"client_id,omitempty"`
-}
-
 // ImplementRequest approves a plan.
 type ImplementRequest struct {
 	// Revision is the revision that was read; another one is refused.
@@ -319,7 +314,7 @@ func turnRoutes() []Route {
 			return c.h.Steer(ctx, c.conversation(), *b)
 		}, nil).creates().attaches(),
 		changes("retryTurn", "Retry", conversationPath+"/turns/{turn}/retry", nil, func(ctx context.Context, c *apiCall, b *RetryRequest) (Turn, error) {
-			return c.h.Retry(ctx, c.conversation(), c.PathValue("turn"), b.ClientID)
+			return c.h.Retry(ctx, c.conversation(), c.PathValue("turn"), *b)
 		}, nil).creates(),
 		changes("cancelQueued", "CancelQueued", conversationPath+"/turns/{turn}/cancel", nil, func(ctx context.Context, c *apiCall, _ *none) (Turn, error) {
 			return c.h.CancelQueued(ctx, c.conversation(), c.PathValue("turn"))

@@ -452,48 +452,6 @@ func (c *conversation) sendMessage(ctx context.Context, m Message, content []abi
 	return turnView(t.Turn), nil
 }
 
-// Retry sends the content of an ended turn again, as a new submission with the
-// settings of now (rule 2).
-func (h *Host) Retry(ctx context.Context, conversation, turnID, clientID string) (Turn, error) {
-	c, err := h.actor(ctx, conversation)
-	if err != nil {
-		return Turn{}, err
-	}
-	return ask(ctx, c, func() (Turn, error) {
-		if c.closing {
-			return Turn{}, &Error{Code: CodeClosed}
-		}
-		if t, done, err := c.repeated(ctx, clientID, abi.OriginRetry); done || err != nil {
-			return t, err
-		}
-		old, err := h.store.Turn(ctx, turnID)
-		if err != nil || old.ConversationID != c.id {
-			return Turn{}, notFoundOr(err, CodeUnknownTurn, "turn", turnID)
-		}
-		if !TurnState(old.State).Ended() {
-			return Turn{}, failField(CodeTurnNotRetryable, "turn", "The turn is %s.", old.State)
-		}
-		o, err := newTurn(old)
-		if err != nil {
-			return Turn{}, err
-		}
-		content := o.content
-		if len(content) == 0 {
-			return Turn{}, failField(CodeTurnNotRetryable, "turn", "The turn was an answer; answer the card instead.")
-		}
-		var t *turn
-		err = c.transact(ctx, func() error {
-			t = c.accept(newSubmission{clientID: clientID, origin: abi.OriginRetry, content: content, settings: c.settings, rev: c.row.SettingsRev, retryOf: old.ID})
-			c.release()
-			return nil
-		})
-		if err != nil {
-			return Turn{}, err
-		}
-		return turnView(t.Turn), nil
-	})
-}
-
 // CancelQueued takes a turn out of the queue. A turn that was handed to the
 // harness is refused with turn_not_queued.
 func (h *Host) CancelQueued(ctx context.Context, conversation, turnID string) (Turn, error) {

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/aoagents/ao-host/abi"
@@ -57,18 +58,46 @@ func TestRule02_ARetryTakesTheCurrentSettingsAndFreezesThose(t *testing.T) {
 	first := r.send("Do it")
 	r.untilTurn(first.ID, host.TurnCompleted)
 	r.configure(host.SettingsPatch{Mode: ptr("plan")})
-	again, err := r.h.Retry(t.Context(), r.conv, first.ID, "again-1")
+	again, err := r.h.Retry(t.Context(), r.conv, first.ID, host.RetryRequest{ClientID: "again-1"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if again.RetryOf != first.ID || again.Settings.Mode != "plan" || again.Content[0].Text != "Do it" {
 		t.Fatalf("retry %+v", again)
 	}
-	twice, err := r.h.Retry(t.Context(), r.conv, first.ID, "again-1")
+	twice, err := r.h.Retry(t.Context(), r.conv, first.ID, host.RetryRequest{ClientID: "again-1"})
 	if err != nil || twice.ID != again.ID {
 		t.Fatalf("a repeated retry gave %v, %v", twice.ID, err)
 	}
 	r.untilTurn(again.ID, host.TurnCompleted)
+}
+
+func TestQ8_ARetryOfATurnThatUsedToolsIsRefusedUntilItIsMeant(t *testing.T) {
+	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"run":{"command":"make deploy","approve":false}},{"say":"Deployed."}]},{"repeat":true,"steps":[{"say":"Nothing to do."}]}]}`)
+	worked := r.send("Deploy it")
+	r.untilTurn(worked.ID, host.TurnCompleted)
+	talked := r.send("And now?")
+	r.untilTurn(talked.ID, host.TurnCompleted)
+
+	_, err := r.h.Retry(t.Context(), r.conv, worked.ID, host.RetryRequest{ClientID: "r"})
+	wantCode(t, err, host.CodeRetryRepeatsWork)
+	if !strings.Contains(err.Error(), "make deploy") {
+		t.Fatalf("%q does not say what was done", err)
+	}
+	if turns := r.turns(); len(turns) != 2 {
+		t.Fatalf("%d turns, the refused retry is one of them", len(turns))
+	}
+	again, err := r.h.Retry(t.Context(), r.conv, talked.ID, host.RetryRequest{})
+	if err != nil {
+		t.Fatalf("a turn that only talked: %v", err)
+	}
+	r.untilTurn(again.ID, host.TurnCompleted)
+	// The refusal used up no id: the same request goes through once it is meant.
+	meant, err := r.h.Retry(t.Context(), r.conv, worked.ID, host.RetryRequest{ClientID: "r", RepeatWork: true})
+	if err != nil || meant.RetryOf != worked.ID {
+		t.Fatalf("%+v, %v", meant, err)
+	}
+	r.untilTurn(meant.ID, host.TurnCompleted)
 }
 
 func TestSettingsPatchTellsOmittedFromReset(t *testing.T) {

@@ -87,7 +87,7 @@ func expected(err error) bool {
 	}
 	switch host.CodeOf(err) {
 	case host.CodeNothingRunning, host.CodeTurnNotRunning, host.CodeInteractionAnswered, host.CodeInteractionStale,
-		host.CodeProposalClosed, host.CodeTurnNotQueued, host.CodeTurnNotRetryable, host.CodeStaleRevision,
+		host.CodeProposalClosed, host.CodeTurnNotQueued, host.CodeTurnNotRetryable, host.CodeRetryRepeatsWork, host.CodeStaleRevision,
 		host.CodeHarnessExited, host.CodeHoldStopped, host.CodeStartAborted:
 		return true
 	}
@@ -185,7 +185,7 @@ func (s *stress) act(rnd *rand.Rand) {
 	case n < 94:
 		if t, ok := pick(rnd, turns()); ok {
 			id := fmt.Sprintf("r-%d", s.seq.Add(1))
-			_, err := h.Retry(ctx, conv, t.ID, id)
+			_, err := h.Retry(ctx, conv, t.ID, host.RetryRequest{ClientID: id})
 			s.check("retry", err)
 			if err == nil {
 				s.accept(conv, id)

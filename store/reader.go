@@ -223,6 +223,14 @@ func (r *Reader) Events(ctx context.Context, conversation string, after uint64, 
 	return many(r.ctx(ctx), rows, err, eventRow, "journal")
 }
 
+// JournalFrom returns the number of the journal's last event when a turn was
+// accepted: all that happened in the turn is after it.
+func (r *Reader) JournalFrom(ctx context.Context, turn string) (uint64, error) {
+	defer r.enter()()
+	from, err := r.q.JournalFrom(r.ctx(ctx), turn)
+	return one(r.ctx(ctx), from, err, func(n int64) uint64 { return uint64(max(n, 0)) }, "turn", turn)
+}
+
 // Blob returns the bytes with a digest.
 func (r *Reader) Blob(ctx context.Context, digest string) (Blob, error) {
 	defer r.enter()()

@@ -252,11 +252,11 @@ func TestTheOtherMutationsThroughTheClient(t *testing.T) {
 	if k, err := c.ResumeQueue(ctx, conv.ID); err != nil || k.Queue.Held {
 		t.Fatal(k, err)
 	}
-	retried, err := c.Retry(ctx, conv.ID, first.ID, "r-1")
+	retried, err := c.Retry(ctx, conv.ID, first.ID, host.RetryRequest{ClientID: "r-1"})
 	if err != nil || retried.ClientID != "r-1" {
 		t.Fatal(retried, err)
 	}
-	if again, err := c.Retry(ctx, conv.ID, first.ID, "r-1"); err != nil || again.ID != retried.ID {
+	if again, err := c.Retry(ctx, conv.ID, first.ID, host.RetryRequest{ClientID: "r-1"}); err != nil || again.ID != retried.ID {
 		t.Fatal(again, err)
 	}
 	state(retried, host.TurnCompleted)

@@ -73,8 +73,8 @@ func (c *Client) Steer(ctx context.Context, conversation string, m host.Message)
 }
 
 // Retry sends the content of an ended turn again.
-func (c *Client) Retry(ctx context.Context, conversation, turn, clientID string) (host.Turn, error) {
-	return call[host.Turn](ctx, c, "retryTurn", host.RetryRequest{ClientID: clientID}, conversation, turn)
+func (c *Client) Retry(ctx context.Context, conversation, turn string, r host.RetryRequest) (host.Turn, error) {
+	return call[host.Turn](ctx, c, "retryTurn", r, conversation, turn)
 }
 
 // CancelQueued takes a turn out of the queue.

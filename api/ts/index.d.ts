@@ -290,7 +290,7 @@ export interface Choice {
 /**
  * Code is a stable error code.
  */
-export type Code = "stale_revision" | "unknown_conversation" | "unknown_harness" | "unknown_turn" | "unknown_interaction" | "unknown_proposal" | "unknown_mode" | "unknown_permission" | "unknown_model" | "unknown_effort" | "unknown_option" | "interaction_stale" | "interaction_answered" | "answer_shape" | "answer_option" | "secret_follow_up" | "proposal_closed" | "empty_message" | "message_too_large" | "content_unsupported" | "turn_not_queued" | "turn_not_retryable" | "turn_not_running" | "nothing_running" | "client_id_reused" | "harness_not_found" | "harness_interpreter_missing" | "launch_failed" | "harness_exited" | "start_slow" | "start_aborted" | "provider_version" | "sign_in_needed" | "working_directory_missing" | "working_directory_not_a_directory" | "working_directory_changed" | "binding_fault" | "binding_quarantined" | "binding_not_allowed" | "module_truncated" | "module_foreign" | "module_component" | "module_invalid" | "manifest_missing" | "manifest_invalid" | "abi_unsupported" | "schemas_invalid" | "schemas_missing" | "outbound_schema" | "native_session_taken" | "store_locked" | "store_read_only" | "store_full" | "store_newer" | "store_corrupt" | "store_failed" | "unsupported_platform" | "resync" | "host_closed" | "invalid_argument" | "unknown_route" | "method_not_allowed" | "unsupported_media_type" | "foreign_request" | "host_unreachable" | "exit_unproven" | "uncertain_delivery" | "session_replaced" | "stop_unanswered" | "reply_refused" | "call_refused" | "schema_violation" | "line_skipped" | "too_many_requests" | "relaunch" | "permission_differs" | "delivery_rejected" | "not_sent" | "not_in_force" | "stopped" | "provider_outage" | "closed";
+export type Code = "stale_revision" | "unknown_conversation" | "unknown_harness" | "unknown_turn" | "unknown_interaction" | "unknown_proposal" | "unknown_mode" | "unknown_permission" | "unknown_model" | "unknown_effort" | "unknown_option" | "interaction_stale" | "interaction_answered" | "answer_shape" | "answer_option" | "secret_follow_up" | "proposal_closed" | "empty_message" | "message_too_large" | "content_unsupported" | "turn_not_queued" | "turn_not_retryable" | "retry_repeats_work" | "turn_not_running" | "nothing_running" | "client_id_reused" | "harness_not_found" | "harness_interpreter_missing" | "launch_failed" | "harness_exited" | "start_slow" | "start_aborted" | "provider_version" | "sign_in_needed" | "working_directory_missing" | "working_directory_not_a_directory" | "working_directory_changed" | "binding_fault" | "binding_quarantined" | "binding_not_allowed" | "module_truncated" | "module_foreign" | "module_component" | "module_invalid" | "manifest_missing" | "manifest_invalid" | "abi_unsupported" | "schemas_invalid" | "schemas_missing" | "outbound_schema" | "native_session_taken" | "store_locked" | "store_read_only" | "store_full" | "store_newer" | "store_corrupt" | "store_failed" | "unsupported_platform" | "resync" | "host_closed" | "invalid_argument" | "unknown_route" | "method_not_allowed" | "unsupported_media_type" | "foreign_request" | "host_unreachable" | "exit_unproven" | "uncertain_delivery" | "session_replaced" | "stop_unanswered" | "reply_refused" | "call_refused" | "schema_violation" | "line_skipped" | "too_many_requests" | "relaunch" | "permission_differs" | "delivery_rejected" | "not_sent" | "not_in_force" | "stopped" | "provider_outage" | "closed";
 
 /**
  * CodeInfo is one row of the table of codes.
@@ -1181,6 +1181,10 @@ export interface RequestMethod {
  */
 export interface RetryRequest {
   client_id?: string;
+  /**
+   * RepeatWork says that what the turn did with its tools may be done again. Without it the retry of a turn that used tools is refused.
+   */
+  repeat_work?: boolean;
 }
 
 /**

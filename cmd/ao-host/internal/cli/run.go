@@ -25,6 +25,7 @@ type runFlags struct {
 	harness, conversation, retry, dir, title string
 	mode, permission, model, effort          string
 	options, launch, attach                  []string
+	repeatWork                               bool
 }
 
 func (a *App) runCommand() *cobra.Command {
@@ -62,6 +63,7 @@ to the provider's own default.
 	fl.StringVar(&f.harness, "harness", "", "harness to begin a conversation with,\nsee: ao-host bindings list")
 	fl.StringVar(&f.conversation, "conversation", "", "conversation to go on with: its id, or\nthe beginning of it")
 	fl.StringVar(&f.retry, "retry", "", "send this turn of the conversation again")
+	fl.BoolVar(&f.repeatWork, "repeat-work", false, "with --retry: also a turn that used tools, whose work may then be done twice")
 	fl.StringVar(&f.dir, "dir", ".", "project folder of a new conversation")
 	fl.StringVar(&f.title, "title", "", "title of a new conversation")
 	fl.StringVar(&f.mode, "mode", "", "working mode, as the harness names it")
@@ -177,6 +179,8 @@ func (f *runFlags) check(prompt string) error {
 		return usagef("--retry needs --conversation")
 	case f.conversation == "" && empty:
 		return usagef("a new conversation needs a prompt")
+	case f.repeatWork && f.retry == "":
+		return usagef("--repeat-work goes with --retry")
 	case f.retry != "" && !empty:
 		return usagef("--retry sends an earlier message again; leave the prompt out")
 	}
@@ -264,7 +268,7 @@ func (a *App) converse(ctx context.Context, c core.Core, f runFlags, patch host.
 	}
 	switch {
 	case f.retry != "":
-		_, err = c.Retry(ctx, conv.ID, f.retry, "")
+		_, err = c.Retry(ctx, conv.ID, f.retry, host.RetryRequest{RepeatWork: f.repeatWork})
 	case len(content) > 0:
 		_, err = c.Send(ctx, conv.ID, host.Message{Content: content})
 	case conv.Queue.Held:

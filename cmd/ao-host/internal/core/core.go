@@ -25,7 +25,7 @@ type Core interface {
 
 	Send(ctx context.Context, conversation string, m host.Message) (host.Turn, error)
 	Steer(ctx context.Context, conversation string, m host.Message) (host.Turn, error)
-	Retry(ctx context.Context, conversation, turn, clientID string) (host.Turn, error)
+	Retry(ctx context.Context, conversation, turn string, r host.RetryRequest) (host.Turn, error)
 	CancelQueued(ctx context.Context, conversation, turn string) (host.Turn, error)
 	ResumeQueue(ctx context.Context, conversation string) (host.Controls, error)
 	Stop(ctx context.Context, conversation string, opts host.StopOptions) (host.Controls, error)

@@ -339,7 +339,7 @@ func (f *Fake) CancelQueued(_ context.Context, _, turn string) (host.Turn, error
 }
 
 // Retry sends a turn again.
-func (f *Fake) Retry(_ context.Context, _, turn, _ string) (host.Turn, error) {
+func (f *Fake) Retry(_ context.Context, _, turn string, _ host.RetryRequest) (host.Turn, error) {
 	if err := f.called("Retry", turn); err != nil {
 		return host.Turn{}, err
 	}
