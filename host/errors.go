@@ -33,6 +33,8 @@ const (
 	CodeMessageTooLarge     Code = "message_too_large"
 	CodeContentUnsupported  Code = "content_unsupported"
 	CodeTurnNotQueued       Code = "turn_not_queued"
+	CodeTurnChanged         Code = "turn_changed"
+	CodeTurnFixed           Code = "turn_fixed"
 	CodeTurnNotRetryable    Code = "turn_not_retryable"
 	CodeRetryRepeatsWork    Code = "retry_repeats_work"
 	CodeTurnNotRunning      Code = "turn_not_running"
@@ -120,6 +122,8 @@ var codeTexts = map[Code]string{
 	CodeMessageTooLarge:     "The message is larger than this host accepts. Shorten it, or put the content into a file in the project and name the file.",
 	CodeContentUnsupported:  "This harness does not take this kind of content. Send it as text, or choose a model that takes it.",
 	CodeTurnNotQueued:       "This turn has left the queue, so it can no longer be changed or cancelled. Stop it if it runs.",
+	CodeTurnChanged:         "Somebody has edited or moved this queued message since it was read. Read the turn again and repeat the change with its new version.",
+	CodeTurnFixed:           "What this queued turn says, or where it stands, follows from what it answers, decides or steers. Cancel it and send another message instead.",
 	CodeTurnNotRetryable:    "Only a turn that ended can be sent again. Wait for its end, or cancel it.",
 	CodeRetryRepeatsWork:    "This turn used tools, so sending it again may do the same work twice. Look at what it did, then retry with repeat_work, or send a message that says how to go on.",
 	CodeTurnNotRunning:      "That turn is not the one that runs now, so nothing was stopped. Read the controls and stop the running turn.",

@@ -74,6 +74,8 @@ var statuses = map[Code]int{
 	CodeInteractionAnswered: http.StatusConflict,
 	CodeProposalClosed:      http.StatusConflict,
 	CodeTurnNotQueued:       http.StatusConflict,
+	CodeTurnChanged:         http.StatusConflict,
+	CodeTurnFixed:           http.StatusConflict,
 	CodeTurnNotRetryable:    http.StatusConflict,
 	CodeRetryRepeatsWork:    http.StatusConflict,
 	CodeTurnNotRunning:      http.StatusConflict,

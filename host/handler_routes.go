@@ -319,6 +319,12 @@ func turnRoutes() []Route {
 		changes("cancelQueued", "CancelQueued", conversationPath+"/turns/{turn}/cancel", nil, func(ctx context.Context, c *apiCall, _ *none) (Turn, error) {
 			return c.h.CancelQueued(ctx, c.conversation(), c.PathValue("turn"))
 		}, turnNow),
+		changes("editQueued", "EditQueued", conversationPath+"/turns/{turn}/edit", []string{"version", "content"}, func(ctx context.Context, c *apiCall, b *QueuedEdit) (Turn, error) {
+			return c.h.EditQueued(ctx, c.conversation(), c.PathValue("turn"), *b)
+		}, turnNow).attaches(),
+		changes("moveQueued", "MoveQueued", conversationPath+"/turns/{turn}/move", []string{"version"}, func(ctx context.Context, c *apiCall, b *QueuedMove) (Turn, error) {
+			return c.h.MoveQueued(ctx, c.conversation(), c.PathValue("turn"), *b)
+		}, turnNow),
 	}
 }
 

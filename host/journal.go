@@ -12,8 +12,8 @@ type EventType string
 const (
 	EventConversationCreated EventType = "conversation_created" // Conversation
 	EventSettings            EventType = "settings"             // SettingsEvent
-	EventTurn                EventType = "turn"                 // Turn, at every change of its state
-	EventQueue               EventType = "queue"                // Queue
+	EventTurn                EventType = "turn"                 // Turn, at every change of its state, content or place
+	EventQueue               EventType = "queue"                // Queue, when it is held, released or put into another order
 	EventSession             EventType = "session"              // Session
 	EventCatalog             EventType = "catalog"              // abi.Catalog is live only: the body is empty
 	EventObserved            EventType = "observed"             // abi.Observed

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
@@ -25,15 +26,18 @@ func inFront(origin string) bool {
 
 // sortQueue puts the live turns into the order they run in.
 func (c *conversation) sortQueue() {
-	slices.SortStableFunc(c.live, func(a, b *turn) int {
-		if fa, fb := inFront(a.Origin), inFront(b.Origin); fa != fb {
-			if fa {
-				return -1
-			}
-			return 1
+	slices.SortStableFunc(c.live, func(a, b *turn) int { return runsBefore(a.Turn, b.Turn) })
+}
+
+// runsBefore compares the places of two turns in the queue.
+func runsBefore(a, b store.Turn) int {
+	if fa, fb := inFront(a.Origin), inFront(b.Origin); fa != fb {
+		if fa {
+			return -1
 		}
-		return int(a.Position - b.Position)
-	})
+		return 1
+	}
+	return cmp.Compare(a.Position, b.Position)
 }
 
 // next is the turn that would be dispatched now, or nil.
@@ -280,7 +284,7 @@ func (c *conversation) accept(n newSubmission) *turn { return c.acceptAs(c.h.cfg
 func (c *conversation) acceptAs(id string, n newSubmission) *turn {
 	t := &turn{
 		Turn: store.Turn{
-			ID: id, ConversationID: c.id, State: store.TurnQueued, ClientID: n.clientID, Origin: string(n.origin),
+			ID: id, ConversationID: c.id, State: store.TurnQueued, Version: 1, ClientID: n.clientID, Origin: string(n.origin),
 			Content: mustJSON(nonNil(n.content)), Settings: mustJSON(n.settings), SettingsRev: n.rev, Reply: n.reply,
 			InteractionID: n.interactionID, ProposalID: n.proposalID, RetryOf: n.retryOf, AcceptedAt: c.h.now(),
 		},
@@ -460,21 +464,14 @@ func (h *Host) CancelQueued(ctx context.Context, conversation, turnID string) (T
 		return Turn{}, err
 	}
 	return ask(ctx, c, func() (Turn, error) {
-		t := c.liveTurn(turnID)
-		if t == nil {
-			old, err := h.store.Turn(ctx, turnID)
-			switch {
-			case err != nil || old.ConversationID != c.id:
-				return Turn{}, notFoundOr(err, CodeUnknownTurn, "turn", turnID)
-			case old.State == store.TurnCancelled:
-				return turnView(old), nil
-			}
-			return Turn{}, failField(CodeTurnNotQueued, "turn", "The turn is %s.", old.State)
+		if old, err := h.store.Turn(ctx, turnID); err == nil && old.ConversationID == c.id && old.State == store.TurnCancelled {
+			return turnView(old), nil
 		}
-		if t.State != store.TurnQueued || t.claimed {
-			return Turn{}, failField(CodeTurnNotQueued, "turn", "The turn is %s.", t.State)
+		t, err := c.queued(ctx, turnID, "turn")
+		if err != nil {
+			return Turn{}, err
 		}
-		err := c.transact(ctx, func() error {
+		err = c.transact(ctx, func() error {
 			c.endTurn(t, store.TurnCancelled, "", "")
 			return nil
 		})

@@ -102,9 +102,12 @@ func (s TurnState) Ended() bool {
 
 // Turn is one accepted submission.
 type Turn struct {
-	ID       string       `json:"id"`
-	ClientID string       `json:"client_id"`
-	State    TurnState    `json:"state"`
+	ID       string    `json:"id"`
+	ClientID string    `json:"client_id"`
+	State    TurnState `json:"state"`
+	// Version is 1 when the turn is accepted, and one more after each EditQueued
+	// and MoveQueued.
+	Version  int64        `json:"version"`
 	Origin   abi.Origin   `json:"origin"`
 	Content  []Content    `json:"content,omitempty"`
 	Settings abi.Settings `json:"settings"`

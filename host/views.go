@@ -39,7 +39,7 @@ func decodeOwnPtr[T any](b []byte) *T {
 
 func turnView(r store.Turn) Turn {
 	t := Turn{
-		ID: r.ID, ClientID: r.ClientID, State: TurnState(r.State), Origin: abi.Origin(r.Origin),
+		ID: r.ID, ClientID: r.ClientID, State: TurnState(r.State), Version: r.Version, Origin: abi.Origin(r.Origin),
 		Settings: decodeOwn[abi.Settings](r.Settings), Revision: r.SettingsRev,
 		Interaction: r.InteractionID, Proposal: r.ProposalID, RetryOf: r.RetryOf, Reply: decodeOwnPtr[abi.Reply](r.Reply),
 		Evidence: r.Evidence, StopReason: r.StopReason, Code: r.ErrorCode, Message: r.ErrorMessage,
@@ -156,6 +156,7 @@ func (h *Host) queue(ctx context.Context, row store.Conversation) (Queue, error)
 	if err != nil {
 		return q, storeError(err)
 	}
+	slices.SortStableFunc(turns, runsBefore)
 	for _, t := range turns {
 		if t.State == store.TurnQueued {
 			q.Turns = append(q.Turns, t.ID)
@@ -254,7 +255,8 @@ func (h *Host) Conversation(ctx context.Context, id string) (Conversation, error
 	return conversationView(row, q), err
 }
 
-// Turns lists the turns of a conversation in the order they were accepted.
+// Turns lists the turns of a conversation in the order they were accepted, save
+// those that MoveQueued put elsewhere.
 func (h *Host) Turns(ctx context.Context, conversation string) ([]Turn, error) {
 	if _, err := h.store.Conversation(ctx, conversation); err != nil {
 		return nil, notFound(err, CodeUnknownConversation, "conversation", conversation)

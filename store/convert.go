@@ -59,7 +59,7 @@ func turnRow(r db.Turn) Turn {
 		Reply: body(r.Reply), Generation: r.Generation, NativeTurn: r.NativeTurn, Evidence: r.Evidence,
 		StopReason: r.StopReason, ErrorCode: r.ErrorCode, ErrorMessage: r.ErrorMessage,
 		AcceptedAt: moment(r.AcceptedAt), DispatchedAt: moment(r.DispatchedAt),
-		StartedAt: moment(r.StartedAt), EndedAt: moment(r.EndedAt),
+		StartedAt: moment(r.StartedAt), EndedAt: moment(r.EndedAt), Version: r.Version,
 	}
 }
 

@@ -84,6 +84,8 @@ type Turn struct {
 	// Position orders the queue; an answer goes in front (rule 21b).
 	Position int64
 	State    TurnState
+	// Version counts the changes of Content and Position while it is queued.
+	Version  int64
 	ClientID string
 	Origin   string
 	// Content, Settings and Reply are JSON (abi types).

@@ -28,7 +28,7 @@ func (tx *Tx) InsertTurn(_ context.Context, t Turn) error {
 		StopReason: t.StopReason, ErrorCode: t.ErrorCode, ErrorMessage: t.ErrorMessage,
 		AcceptedAt: stamp(t.AcceptedAt), DispatchedAt: stamp(t.DispatchedAt),
 		StartedAt: stamp(t.StartedAt), EndedAt: stamp(t.EndedAt),
-		JournalFrom: signed(h.last),
+		JournalFrom: signed(h.last), Version: t.Version,
 	}), "turn")
 }
 
@@ -45,13 +45,13 @@ func (tx *Tx) UpdateTurn(_ context.Context, t Turn) error {
 		Reply: blob(t.Reply), Generation: t.Generation, NativeTurn: t.NativeTurn, Evidence: t.Evidence,
 		StopReason: t.StopReason, ErrorCode: t.ErrorCode, ErrorMessage: t.ErrorMessage,
 		AcceptedAt: stamp(t.AcceptedAt), DispatchedAt: stamp(t.DispatchedAt),
-		StartedAt: stamp(t.StartedAt), EndedAt: stamp(t.EndedAt),
+		StartedAt: stamp(t.StartedAt), EndedAt: stamp(t.EndedAt), Version: t.Version,
 	})
 	return tx.changed(n, err, "turn", t.ID)
 }
 
-// MoveTurn gives a turn another position, one from [Tx.NextPosition] or
-// [Tx.FrontPosition]. Error: not_found.
+// MoveTurn gives a turn another position: one from [Tx.NextPosition] or
+// [Tx.FrontPosition], or that of a turn that is moved too. Error: not_found.
 func (tx *Tx) MoveTurn(_ context.Context, id string, position int64) error {
 	n, err := tx.q.MoveTurn(context.Background(), position, id)
 	return tx.changed(n, err, "turn", id)

@@ -52,7 +52,8 @@ func (c *Client) Probe(ctx context.Context, conversation string) (host.Controls,
 	return call[host.Controls](ctx, c, "probe", nil, conversation)
 }
 
-// Turns lists the turns of a conversation in the order they were accepted.
+// Turns lists the turns of a conversation in the order they were accepted, save
+// those that MoveQueued put elsewhere.
 func (c *Client) Turns(ctx context.Context, conversation string) ([]host.Turn, error) {
 	return items(call[host.List[host.Turn]](ctx, c, "listTurns", nil, conversation))
 }
@@ -80,6 +81,16 @@ func (c *Client) Retry(ctx context.Context, conversation, turn string, r host.Re
 // CancelQueued takes a turn out of the queue.
 func (c *Client) CancelQueued(ctx context.Context, conversation, turn string) (host.Turn, error) {
 	return call[host.Turn](ctx, c, "cancelQueued", nil, conversation, turn)
+}
+
+// EditQueued gives a queued message other content.
+func (c *Client) EditQueued(ctx context.Context, conversation, turn string, e host.QueuedEdit) (host.Turn, error) {
+	return call[host.Turn](ctx, c, "editQueued", e, conversation, turn)
+}
+
+// MoveQueued moves a message within the queue.
+func (c *Client) MoveQueued(ctx context.Context, conversation, turn string, m host.QueuedMove) (host.Turn, error) {
+	return call[host.Turn](ctx, c, "moveQueued", m, conversation, turn)
 }
 
 // ResumeQueue lets a held queue run again.

@@ -290,7 +290,7 @@ export interface Choice {
 /**
  * Code is a stable error code.
  */
-export type Code = "stale_revision" | "unknown_conversation" | "unknown_harness" | "unknown_turn" | "unknown_interaction" | "unknown_proposal" | "unknown_mode" | "unknown_permission" | "unknown_model" | "unknown_effort" | "unknown_option" | "interaction_stale" | "interaction_answered" | "answer_shape" | "answer_option" | "secret_follow_up" | "proposal_closed" | "empty_message" | "message_too_large" | "content_unsupported" | "turn_not_queued" | "turn_not_retryable" | "retry_repeats_work" | "turn_not_running" | "nothing_running" | "client_id_reused" | "harness_not_found" | "harness_interpreter_missing" | "launch_failed" | "harness_exited" | "start_slow" | "start_aborted" | "provider_version" | "sign_in_needed" | "working_directory_missing" | "working_directory_not_a_directory" | "working_directory_changed" | "binding_fault" | "binding_quarantined" | "binding_not_allowed" | "module_truncated" | "module_foreign" | "module_component" | "module_invalid" | "manifest_missing" | "manifest_invalid" | "abi_unsupported" | "schemas_invalid" | "schemas_missing" | "outbound_schema" | "native_session_taken" | "store_locked" | "store_read_only" | "store_full" | "store_newer" | "store_corrupt" | "store_failed" | "unsupported_platform" | "resync" | "host_closed" | "invalid_argument" | "unknown_route" | "method_not_allowed" | "unsupported_media_type" | "foreign_request" | "host_unreachable" | "exit_unproven" | "uncertain_delivery" | "session_replaced" | "stop_unanswered" | "reply_refused" | "call_refused" | "schema_violation" | "line_skipped" | "too_many_requests" | "relaunch" | "permission_differs" | "delivery_rejected" | "not_sent" | "not_in_force" | "stopped" | "provider_outage" | "closed";
+export type Code = "stale_revision" | "unknown_conversation" | "unknown_harness" | "unknown_turn" | "unknown_interaction" | "unknown_proposal" | "unknown_mode" | "unknown_permission" | "unknown_model" | "unknown_effort" | "unknown_option" | "interaction_stale" | "interaction_answered" | "answer_shape" | "answer_option" | "secret_follow_up" | "proposal_closed" | "empty_message" | "message_too_large" | "content_unsupported" | "turn_not_queued" | "turn_changed" | "turn_fixed" | "turn_not_retryable" | "retry_repeats_work" | "turn_not_running" | "nothing_running" | "client_id_reused" | "harness_not_found" | "harness_interpreter_missing" | "launch_failed" | "harness_exited" | "start_slow" | "start_aborted" | "provider_version" | "sign_in_needed" | "working_directory_missing" | "working_directory_not_a_directory" | "working_directory_changed" | "binding_fault" | "binding_quarantined" | "binding_not_allowed" | "module_truncated" | "module_foreign" | "module_component" | "module_invalid" | "manifest_missing" | "manifest_invalid" | "abi_unsupported" | "schemas_invalid" | "schemas_missing" | "outbound_schema" | "native_session_taken" | "store_locked" | "store_read_only" | "store_full" | "store_newer" | "store_corrupt" | "store_failed" | "unsupported_platform" | "resync" | "host_closed" | "invalid_argument" | "unknown_route" | "method_not_allowed" | "unsupported_media_type" | "foreign_request" | "host_unreachable" | "exit_unproven" | "uncertain_delivery" | "session_replaced" | "stop_unanswered" | "reply_refused" | "call_refused" | "schema_violation" | "line_skipped" | "too_many_requests" | "relaunch" | "permission_differs" | "delivery_rejected" | "not_sent" | "not_in_force" | "stopped" | "provider_outage" | "closed";
 
 /**
  * CodeInfo is one row of the table of codes.
@@ -1152,6 +1152,34 @@ export interface Queue {
 }
 
 /**
+ * QueuedEdit gives a queued message other content. Its settings stay as they were frozen (rule 2).
+ */
+export interface QueuedEdit {
+  /**
+   * Version is the turn's version that was read; another one is refused.
+   */
+  version: number;
+  /**
+   * Content replaces the whole content. A block with a Digest and no Bytes keeps the attachment of the turn that has this digest.
+   */
+  content: Content[];
+}
+
+/**
+ * QueuedMove moves a message within the queue.
+ */
+export interface QueuedMove {
+  /**
+   * Version is the turn's version that was read; another one is refused.
+   */
+  version: number;
+  /**
+   * Before is the queued turn that it is to run directly before; empty means behind all others.
+   */
+  before?: string;
+}
+
+/**
  * Reply is a person's answer to an interaction. Which members are set follows the type: Fields for a question, Decision (and Feedback) for a permission or review, Action and Content for a form, Action for a URL. In place of a secret there is a random placeholder (rule 16).
  */
 export interface Reply {
@@ -1344,6 +1372,10 @@ export interface Turn {
   id: string;
   client_id: string;
   state: TurnState;
+  /**
+   * Version is 1 when the turn is accepted, and one more after each EditQueued and MoveQueued.
+   */
+  version: number;
   origin: Origin;
   content?: Content[];
   settings: Settings;
@@ -1643,7 +1675,7 @@ export interface Operations {
     result: Event;
   };
   /**
-   * Lists the turns of a conversation in the order they were accepted.
+   * Lists the turns of a conversation in the order they were accepted, save those that MoveQueued put elsewhere.
    */
   listTurns: {
     method: "GET";
@@ -1714,6 +1746,30 @@ export interface Operations {
     query: Record<string, never>;
     headers: { "Idempotency-Key"?: string };
     body: undefined;
+    result: Turn;
+  };
+  /**
+   * Gives a queued message other content; place and settings stay.
+   */
+  editQueued: {
+    method: "POST";
+    path: "/v1/conversations/{conversation}/turns/{turn}/edit";
+    params: { "conversation": string; "turn": string };
+    query: Record<string, never>;
+    headers: { "Idempotency-Key"?: string };
+    body: QueuedEdit;
+    result: Turn;
+  };
+  /**
+   * Moves a message within the queue.
+   */
+  moveQueued: {
+    method: "POST";
+    path: "/v1/conversations/{conversation}/turns/{turn}/move";
+    params: { "conversation": string; "turn": string };
+    query: Record<string, never>;
+    headers: { "Idempotency-Key"?: string };
+    body: QueuedMove;
     result: Turn;
   };
   /**

@@ -17,15 +17,15 @@ INSERT INTO turn (
     id, conversation_id, position, state, client_id, origin, content, settings, settings_rev,
     interaction_id, proposal_id, retry_of, reply, generation, native_turn, evidence,
     stop_reason, error_code, error_message,
-    accepted_at, dispatched_at, started_at, ended_at, journal_from
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
+    accepted_at, dispatched_at, started_at, ended_at, journal_from, version
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?);
 
 -- name: UpdateTurn :execrows
 UPDATE turn SET
     state = ?, client_id = ?, origin = ?, content = ?, settings = ?, settings_rev = ?,
     interaction_id = ?, proposal_id = ?, retry_of = ?, reply = ?, generation = ?, native_turn = ?, evidence = ?,
     stop_reason = ?, error_code = ?, error_message = ?,
-    accepted_at = ?, dispatched_at = ?, started_at = ?, ended_at = ?
+    accepted_at = ?, dispatched_at = ?, started_at = ?, ended_at = ?, version = ?
 WHERE id = ?;
 
 -- name: MoveTurn :execrows

@@ -160,4 +160,5 @@ type Turn struct {
 	StartedAt      Stamp
 	EndedAt        Stamp
 	JournalFrom    int64
+	Version        int64
 }

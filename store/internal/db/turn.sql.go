@@ -27,8 +27,8 @@ INSERT INTO turn (
     id, conversation_id, position, state, client_id, origin, content, settings, settings_rev,
     interaction_id, proposal_id, retry_of, reply, generation, native_turn, evidence,
     stop_reason, error_code, error_message,
-    accepted_at, dispatched_at, started_at, ended_at, journal_from
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    accepted_at, dispatched_at, started_at, ended_at, journal_from, version
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 `
 
 type InsertTurnParams struct {
@@ -56,6 +56,7 @@ type InsertTurnParams struct {
 	StartedAt      Stamp
 	EndedAt        Stamp
 	JournalFrom    int64
+	Version        int64
 }
 
 func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) error {
@@ -84,6 +85,7 @@ func (q *Queries) InsertTurn(ctx context.Context, arg InsertTurnParams) error {
 		arg.StartedAt,
 		arg.EndedAt,
 		arg.JournalFrom,
+		arg.Version,
 	)
 	return err
 }
@@ -100,7 +102,7 @@ func (q *Queries) LastPosition(ctx context.Context, conversationID string) (int6
 }
 
 const liveTurns = `-- name: LiveTurns :many
-SELECT id, conversation_id, position, state, client_id, origin, content, settings, settings_rev, interaction_id, proposal_id, retry_of, reply, generation, native_turn, evidence, stop_reason, error_code, error_message, accepted_at, dispatched_at, started_at, ended_at, journal_from FROM turn
+SELECT id, conversation_id, position, state, client_id, origin, content, settings, settings_rev, interaction_id, proposal_id, retry_of, reply, generation, native_turn, evidence, stop_reason, error_code, error_message, accepted_at, dispatched_at, started_at, ended_at, journal_from, version FROM turn
 WHERE conversation_id = ? AND state IN ('queued', 'dispatched', 'running')
 ORDER BY position
 `
@@ -139,6 +141,7 @@ func (q *Queries) LiveTurns(ctx context.Context, conversationID string) ([]Turn,
 			&i.StartedAt,
 			&i.EndedAt,
 			&i.JournalFrom,
+			&i.Version,
 		); err != nil {
 			return nil, err
 		}
@@ -175,7 +178,7 @@ func (q *Queries) ShiftTurns(ctx context.Context, conversationID string, positio
 }
 
 const turn = `-- name: Turn :one
-SELECT id, conversation_id, position, state, client_id, origin, content, settings, settings_rev, interaction_id, proposal_id, retry_of, reply, generation, native_turn, evidence, stop_reason, error_code, error_message, accepted_at, dispatched_at, started_at, ended_at, journal_from FROM turn WHERE id = ?
+SELECT id, conversation_id, position, state, client_id, origin, content, settings, settings_rev, interaction_id, proposal_id, retry_of, reply, generation, native_turn, evidence, stop_reason, error_code, error_message, accepted_at, dispatched_at, started_at, ended_at, journal_from, version FROM turn WHERE id = ?
 `
 
 func (q *Queries) Turn(ctx context.Context, id string) (Turn, error) {
@@ -206,12 +209,13 @@ func (q *Queries) Turn(ctx context.Context, id string) (Turn, error) {
 		&i.StartedAt,
 		&i.EndedAt,
 		&i.JournalFrom,
+		&i.Version,
 	)
 	return i, err
 }
 
 const turnByClientID = `-- name: TurnByClientID :one
-SELECT id, conversation_id, position, state, client_id, origin, content, settings, settings_rev, interaction_id, proposal_id, retry_of, reply, generation, native_turn, evidence, stop_reason, error_code, error_message, accepted_at, dispatched_at, started_at, ended_at, journal_from FROM turn WHERE conversation_id = ? AND client_id = ? AND client_id <> ''
+SELECT id, conversation_id, position, state, client_id, origin, content, settings, settings_rev, interaction_id, proposal_id, retry_of, reply, generation, native_turn, evidence, stop_reason, error_code, error_message, accepted_at, dispatched_at, started_at, ended_at, journal_from, version FROM turn WHERE conversation_id = ? AND client_id = ? AND client_id <> ''
 `
 
 func (q *Queries) TurnByClientID(ctx context.Context, conversationID string, clientID string) (Turn, error) {
@@ -242,12 +246,13 @@ func (q *Queries) TurnByClientID(ctx context.Context, conversationID string, cli
 		&i.StartedAt,
 		&i.EndedAt,
 		&i.JournalFrom,
+		&i.Version,
 	)
 	return i, err
 }
 
 const turns = `-- name: Turns :many
-SELECT id, conversation_id, position, state, client_id, origin, content, settings, settings_rev, interaction_id, proposal_id, retry_of, reply, generation, native_turn, evidence, stop_reason, error_code, error_message, accepted_at, dispatched_at, started_at, ended_at, journal_from FROM turn WHERE conversation_id = ? ORDER BY position
+SELECT id, conversation_id, position, state, client_id, origin, content, settings, settings_rev, interaction_id, proposal_id, retry_of, reply, generation, native_turn, evidence, stop_reason, error_code, error_message, accepted_at, dispatched_at, started_at, ended_at, journal_from, version FROM turn WHERE conversation_id = ? ORDER BY position
 `
 
 func (q *Queries) Turns(ctx context.Context, conversationID string) ([]Turn, error) {
@@ -284,6 +289,7 @@ func (q *Queries) Turns(ctx context.Context, conversationID string) ([]Turn, err
 			&i.StartedAt,
 			&i.EndedAt,
 			&i.JournalFrom,
+			&i.Version,
 		); err != nil {
 			return nil, err
 		}
@@ -303,7 +309,7 @@ UPDATE turn SET
     state = ?, client_id = ?, origin = ?, content = ?, settings = ?, settings_rev = ?,
     interaction_id = ?, proposal_id = ?, retry_of = ?, reply = ?, generation = ?, native_turn = ?, evidence = ?,
     stop_reason = ?, error_code = ?, error_message = ?,
-    accepted_at = ?, dispatched_at = ?, started_at = ?, ended_at = ?
+    accepted_at = ?, dispatched_at = ?, started_at = ?, ended_at = ?, version = ?
 WHERE id = ?
 `
 
@@ -328,6 +334,7 @@ type UpdateTurnParams struct {
 	DispatchedAt  Stamp
 	StartedAt     Stamp
 	EndedAt       Stamp
+	Version       int64
 	ID            string
 }
 
@@ -353,6 +360,7 @@ func (q *Queries) UpdateTurn(ctx context.Context, arg UpdateTurnParams) (int64, 
 		arg.DispatchedAt,
 		arg.StartedAt,
 		arg.EndedAt,
+		arg.Version,
 		arg.ID,
 	)
 	if err != nil {

@@ -30,7 +30,9 @@ type Renderer struct {
 	w       io.Writer
 	numbers map[string]int
 	shown   map[string]string
-	items   map[string]*itemText
+	// said is the message of each turn as it was shown.
+	said  map[string]string
+	items map[string]*itemText
 	// open is the item whose streamed text is at the end of the output.
 	open string
 	// fresh: the cursor is at the start of a line; headed: behind a heading;
@@ -53,7 +55,7 @@ type itemText struct {
 func NewRenderer(w io.Writer, width int, color bool) *Renderer {
 	return &Renderer{
 		Width: width, Color: color, w: w, fresh: true,
-		numbers: map[string]int{}, shown: map[string]string{},
+		numbers: map[string]int{}, shown: map[string]string{}, said: map[string]string{},
 		items: map[string]*itemText{}, told: map[string]bool{},
 	}
 }
@@ -136,6 +138,11 @@ func (r *Renderer) turn(t host.Turn) {
 		// What is in force for this turn is reported after this moment.
 		r.observed = abi.Observed{}
 	}
+	if t.State == host.TurnQueued && r.shown[t.ID] == string(t.State) && r.said[t.ID] != r.message(t) {
+		r.said[t.ID] = r.message(t)
+		r.paragraph(r.said[t.ID])
+		r.paragraph(r.strong(fmt.Sprintf("[%s edited]", name)))
+	}
 	if t.State == host.TurnDispatched || r.shown[t.ID] == string(t.State) {
 		return
 	}
@@ -167,15 +174,24 @@ func (r *Renderer) submission(t host.Turn) {
 		r.line()
 		r.write("\n")
 	}
+	if r.said[t.ID] = r.message(t); r.said[t.ID] != "" {
+		r.paragraph(r.said[t.ID])
+	}
+}
+
+// message is what a turn says, quoted.
+func (r *Renderer) message(t host.Turn) string {
+	var blocks []string
 	for _, c := range t.Content {
 		text := c.Text
 		if c.Type != abi.ContentText {
 			text = fmt.Sprintf("(%s %s)", c.Type, view.Or(c.Name, c.Media))
 		}
 		if strings.TrimSpace(text) != "" {
-			r.paragraph(display.Wrap(strings.TrimRight(display.Text(text), "\n"), "> ", r.Width))
+			blocks = append(blocks, display.Wrap(strings.TrimRight(display.Text(text), "\n"), "> ", r.Width))
 		}
 	}
+	return strings.Join(blocks, "\n")
 }
 
 func (r *Renderer) delta(d abi.Delta) {
@@ -216,15 +232,15 @@ func (r *Renderer) item(i abi.Item) {
 	}
 	switch i.Type {
 	case abi.ItemMessage:
-		r.message(i)
+		r.reply(i)
 	case abi.ItemReasoning, abi.ItemPlan:
 	default:
 		r.tool(i)
 	}
 }
 
-// message completes what was streamed: the item is the authority.
-func (r *Renderer) message(i abi.Item) {
+// reply completes what was streamed: the item is the authority.
+func (r *Renderer) reply(i abi.Item) {
 	if i.Status == abi.ItemRunning && i.Text == "" {
 		return
 	}

@@ -120,8 +120,8 @@ func mutations(f *coretest.Fake) []string {
 func TestARunShowsTextToolsChecklistAndTheStateOfEachTurn(t *testing.T) {
 	f := coretest.New()
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
-		f.Turn(u.ID, host.TurnDispatched, nil)
-		f.Turn(u.ID, host.TurnRunning, nil)
+		f.Become(u.ID, host.TurnDispatched, nil)
+		f.Become(u.ID, host.TurnRunning, nil)
 		f.Emit(host.EventItem, u.ID, abi.Item{Turn: u.ID, ID: "r", Type: abi.ItemReasoning, Status: abi.ItemCompleted, Text: "not shown"})
 		f.Say(u.ID, "m1", "I will look ", "first.\x1b[", "31m Then I write\u200b.\n\n- one\n- two")
 		f.Emit(host.EventProgress, u.ID, abi.Progress{Entries: []abi.ProgressStep{
@@ -137,7 +137,7 @@ func TestARunShowsTextToolsChecklistAndTheStateOfEachTurn(t *testing.T) {
 		f.Emit("a_type_of_the_future", u.ID, map[string]string{"x": "y"})
 		// After the turn's end the items stand for the deltas.
 		f.Emit(host.EventItem, u.ID, abi.Item{ID: "m2", Type: abi.ItemMessage, Status: abi.ItemCompleted, Text: "Done."})
-		f.Turn(u.ID, host.TurnCompleted, nil)
+		f.Become(u.ID, host.TurnCompleted, nil)
 	}
 	out, got, err := run{fake: f, piped: true, settings: patch("plan", abi.PermissionAuto)}.do(t)
 	wantOutcome(t, got, err, chat.Done)
@@ -147,22 +147,22 @@ func TestARunShowsTextToolsChecklistAndTheStateOfEachTurn(t *testing.T) {
 func TestAPlanIsAskedReviewedChangedAndImplemented(t *testing.T) {
 	f := coretest.New()
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
-		f.Turn(u.ID, host.TurnRunning, nil)
+		f.Become(u.ID, host.TurnRunning, nil)
 		f.Ask(u.ID, question())
 	}
 	f.OnAnswer = func(f *coretest.Fake, i host.Interaction, _ host.Answer) {
 		f.Propose(host.Proposal{ID: "p", Revision: 1, Turn: i.Turn, Route: abi.RouteFollowUp, Text: "# Greeting\n1. Write hello.txt"})
-		f.Turn(i.Turn, host.TurnCompleted, nil)
+		f.Become(i.Turn, host.TurnCompleted, nil)
 	}
 	f.OnPlan = func(f *coretest.Fake, p host.Proposal, u host.Turn) {
-		f.Turn(u.ID, host.TurnRunning, nil)
+		f.Become(u.ID, host.TurnRunning, nil)
 		if u.Origin == abi.OriginFeedback {
 			f.Propose(host.Proposal{ID: "p2", Revision: 1, Turn: u.ID, Route: abi.RouteFollowUp, Text: "# Greeting\n1. Write hello.txt, in capitals"})
 		} else {
 			f.Emit(host.EventSettings, "", host.SettingsEvent{Settings: u.Settings, Cause: "implement"})
 			f.Emit(host.EventItem, u.ID, abi.Item{ID: "e", Type: abi.ItemEdit, Status: abi.ItemCompleted, Title: "hello.txt"})
 		}
-		f.Turn(u.ID, host.TurnCompleted, nil)
+		f.Become(u.ID, host.TurnCompleted, nil)
 	}
 	out, got, err := run{fake: f, settings: patch("plan", abi.PermissionAuto), input: strings.NewReader("2\n2\nin capitals, please\n1\n")}.do(t)
 	wantOutcome(t, got, err, chat.Done)
@@ -199,10 +199,10 @@ func TestRule10_EveryKindOfFieldIsAskedAndUnclearInputIsAskedAgain(t *testing.T)
 	}
 	f := coretest.New()
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
-		f.Turn(u.ID, host.TurnRunning, nil)
+		f.Become(u.ID, host.TurnRunning, nil)
 		f.Ask(u.ID, abi.Interaction{Type: abi.InteractionQuestion, Route: abi.RouteNative, Blocking: true, Title: "A few things", Text: "Please.", Fields: fields})
 	}
-	f.OnAnswer = func(f *coretest.Fake, i host.Interaction, _ host.Answer) { f.Turn(i.Turn, host.TurnCompleted, nil) }
+	f.OnAnswer = func(f *coretest.Fake, i host.Interaction, _ host.Answer) { f.Become(i.Turn, host.TurnCompleted, nil) }
 	input := strings.Join([]string{
 		"", "4", "x", "/skip", "/none", "1 2", "3", // one: six that are refused
 		"4", "", "my own", // other
@@ -244,7 +244,7 @@ func TestRule10_EveryKindOfFieldIsAskedAndUnclearInputIsAskedAgain(t *testing.T)
 func TestC8_APermissionRequestShowsTheWholeCommandWithNothingHidden(t *testing.T) {
 	f := coretest.New()
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
-		f.Turn(u.ID, host.TurnRunning, nil)
+		f.Become(u.ID, host.TurnRunning, nil)
 		f.Ask(u.ID, abi.Interaction{
 			Type: abi.InteractionPermission, Route: abi.RouteNative, Blocking: true, Tool: "execute",
 			Text: "To tidy up\x1b[2J", Cwd: "/project/\u202etxt",
@@ -256,7 +256,7 @@ func TestC8_APermissionRequestShowsTheWholeCommandWithNothingHidden(t *testing.T
 			},
 		})
 	}
-	f.OnAnswer = func(f *coretest.Fake, i host.Interaction, _ host.Answer) { f.Turn(i.Turn, host.TurnCompleted, nil) }
+	f.OnAnswer = func(f *coretest.Fake, i host.Interaction, _ host.Answer) { f.Become(i.Turn, host.TurnCompleted, nil) }
 	out, got, err := run{fake: f, input: strings.NewReader("0\nyes\n3\nlist only\n")}.do(t)
 	wantOutcome(t, got, err, chat.Done)
 	golden(t, "permission", out)
@@ -275,10 +275,10 @@ func TestRule15_AFormIsShownAsItIsAndFilledInAsJSON(t *testing.T) {
 	} {
 		f := coretest.New()
 		f.OnSend = func(f *coretest.Fake, u host.Turn) {
-			f.Turn(u.ID, host.TurnRunning, nil)
+			f.Become(u.ID, host.TurnRunning, nil)
 			f.Ask(u.ID, abi.Interaction{Type: abi.InteractionForm, Route: abi.RouteNative, Blocking: true, Text: "How many?", Schema: abi.Raw(`{"type":"object","properties":{"n":{"type":"integer"}}}`)})
 		}
-		f.OnAnswer = func(f *coretest.Fake, i host.Interaction, _ host.Answer) { f.Turn(i.Turn, host.TurnCompleted, nil) }
+		f.OnAnswer = func(f *coretest.Fake, i host.Interaction, _ host.Answer) { f.Become(i.Turn, host.TurnCompleted, nil) }
 		out, got, err := run{fake: f, input: strings.NewReader(c.input)}.do(t)
 		wantOutcome(t, got, err, chat.Done)
 		if diff := cmp.Diff([]string{c.want}, mutations(f)); diff != "" {
@@ -308,10 +308,10 @@ func TestAnAddressIsAcceptedOnlyWhereItIsEncryptedOrLocal(t *testing.T) {
 	} {
 		f := coretest.New()
 		f.OnSend = func(f *coretest.Fake, u host.Turn) {
-			f.Turn(u.ID, host.TurnRunning, nil)
+			f.Become(u.ID, host.TurnRunning, nil)
 			f.Ask(u.ID, abi.Interaction{Type: abi.InteractionURL, Route: abi.RouteNative, Blocking: true, URL: c.url})
 		}
-		f.OnAnswer = func(f *coretest.Fake, i host.Interaction, _ host.Answer) { f.Turn(i.Turn, host.TurnCompleted, nil) }
+		f.OnAnswer = func(f *coretest.Fake, i host.Interaction, _ host.Answer) { f.Become(i.Turn, host.TurnCompleted, nil) }
 		out, got, err := run{fake: f, input: strings.NewReader("1\n")}.do(t)
 		wantOutcome(t, got, err, chat.Done)
 		if want := `ResolveInput {"action":"` + c.first + `"}`; mutations(f)[0] != want {
@@ -329,7 +329,7 @@ func TestAnAddressIsAcceptedOnlyWhereItIsEncryptedOrLocal(t *testing.T) {
 func TestWithoutATerminalABlockingQuestionEndsTheRun(t *testing.T) {
 	f := coretest.New()
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
-		f.Turn(u.ID, host.TurnRunning, nil)
+		f.Become(u.ID, host.TurnRunning, nil)
 		f.Ask(u.ID, question())
 	}
 	out, got, err := run{fake: f, piped: true, input: strings.NewReader("1\n")}.do(t)
@@ -344,7 +344,7 @@ func TestWithoutATerminalAPlanAndAFollowUpQuestionWaitUntilTheTurnEnds(t *testin
 	for _, plan := range []bool{true, false} {
 		f := coretest.New()
 		f.OnSend = func(f *coretest.Fake, u host.Turn) {
-			f.Turn(u.ID, host.TurnRunning, nil)
+			f.Become(u.ID, host.TurnRunning, nil)
 			if plan {
 				f.Propose(host.Proposal{Revision: 1, Turn: u.ID, Route: abi.RouteFollowUp, Text: "The plan"})
 			} else {
@@ -353,7 +353,7 @@ func TestWithoutATerminalAPlanAndAFollowUpQuestionWaitUntilTheTurnEnds(t *testin
 				f.Ask(u.ID, q)
 			}
 			f.Say(u.ID, "m", "Said after it.")
-			f.Turn(u.ID, host.TurnCompleted, nil)
+			f.Become(u.ID, host.TurnCompleted, nil)
 		}
 		out, got, err := run{fake: f, piped: true}.do(t)
 		wantOutcome(t, got, err, chat.NeedsInput)
@@ -366,14 +366,14 @@ func TestWithoutATerminalAPlanAndAFollowUpQuestionWaitUntilTheTurnEnds(t *testin
 func TestRule11_AFollowUpQuestionIsAskedWhenTheTurnHasEndedAndItsAnswerRuns(t *testing.T) {
 	f := coretest.New()
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
-		f.Turn(u.ID, host.TurnRunning, nil)
+		f.Become(u.ID, host.TurnRunning, nil)
 		if u.Origin == abi.OriginUser {
 			q := question()
 			q.Route, q.Blocking = abi.RouteFollowUp, false
 			f.Ask(u.ID, q)
 		}
 		f.Say(u.ID, "m"+u.ID, "Working on "+u.ID+".")
-		f.Turn(u.ID, host.TurnCompleted, nil)
+		f.Become(u.ID, host.TurnCompleted, nil)
 	}
 	out, got, err := run{fake: f, input: strings.NewReader("1\n")}.do(t)
 	wantOutcome(t, got, err, chat.Done)
@@ -384,7 +384,7 @@ func TestA1_AQuestionThatResolvesItselfIsTakenAwayAndItsLineAnswersNothing(t *te
 	pr, pw := io.Pipe()
 	f := coretest.New()
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
-		f.Turn(u.ID, host.TurnRunning, nil)
+		f.Become(u.ID, host.TurnRunning, nil)
 		id := f.Ask(u.ID, question())
 		time.Sleep(50 * time.Millisecond)
 		f.CloseCard(id, abi.DispositionExpired)
@@ -392,7 +392,7 @@ func TestA1_AQuestionThatResolvesItselfIsTakenAwayAndItsLineAnswersNothing(t *te
 		time.Sleep(50 * time.Millisecond)
 		_, _ = io.WriteString(pw, "1\n")
 		time.Sleep(50 * time.Millisecond)
-		f.Turn(u.ID, host.TurnCompleted, nil)
+		f.Become(u.ID, host.TurnCompleted, nil)
 	}
 	out, got, err := run{fake: f, input: pr}.do(t)
 	wantOutcome(t, got, err, chat.Done)
@@ -407,12 +407,12 @@ func TestA1_AQuestionThatResolvesItselfIsTakenAwayAndItsLineAnswersNothing(t *te
 func TestRule13_TheLoserOfARaceIsToldAndTheRunGoesOn(t *testing.T) {
 	f := coretest.New()
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
-		f.Turn(u.ID, host.TurnRunning, nil)
+		f.Become(u.ID, host.TurnRunning, nil)
 		f.Ask(u.ID, question())
 		for !slices.ContainsFunc(f.Calls(), func(c string) bool { return strings.HasPrefix(c, "ResolveInput") }) {
 			time.Sleep(time.Millisecond)
 		}
-		f.Turn(u.ID, host.TurnCompleted, nil)
+		f.Become(u.ID, host.TurnCompleted, nil)
 	}
 	f.Fail["ResolveInput"] = &host.Error{Code: host.CodeInteractionAnswered}
 	out, got, err := run{fake: f, input: strings.NewReader("1\n")}.do(t)
@@ -424,7 +424,7 @@ func TestRule13_TheLoserOfARaceIsToldAndTheRunGoesOn(t *testing.T) {
 
 func TestARefusedAnswerIsAskedAgain(t *testing.T) {
 	f := coretest.New()
-	f.OnSend = func(f *coretest.Fake, u host.Turn) { f.Turn(u.ID, host.TurnRunning, nil); f.Ask(u.ID, question()) }
+	f.OnSend = func(f *coretest.Fake, u host.Turn) { f.Become(u.ID, host.TurnRunning, nil); f.Ask(u.ID, question()) }
 	f.Fail["ResolveInput"] = &host.Error{Code: host.CodeAnswerShape, Detail: "The field colour is wrong."}
 	out, got, err := run{fake: f, input: strings.NewReader("1\n2\n")}.do(t)
 	wantOutcome(t, got, err, chat.NeedsInput) // the input ends
@@ -438,7 +438,7 @@ func TestTheFirstCtrlCStopsTheTurnAndTheSecondQuits(t *testing.T) {
 	for _, twice := range []bool{false, true} {
 		f := coretest.New()
 		f.OnSend = func(f *coretest.Fake, u host.Turn) {
-			f.Turn(u.ID, host.TurnRunning, nil)
+			f.Become(u.ID, host.TurnRunning, nil)
 			f.Ask(u.ID, question())
 			stop <- struct{}{}
 			if twice {
@@ -448,7 +448,7 @@ func TestTheFirstCtrlCStopsTheTurnAndTheSecondQuits(t *testing.T) {
 		f.OnStop = func(f *coretest.Fake) {
 			if !twice {
 				f.CloseCard("card-3", abi.DispositionCancelled)
-				f.Turn("turn-2", host.TurnInterrupted, nil)
+				f.Become("turn-2", host.TurnInterrupted, nil)
 				f.Hold(host.CodeHoldStopped)
 			}
 		}
@@ -486,7 +486,7 @@ func TestTheOutcomeFollowsTheLastTurn(t *testing.T) {
 				f.Hold(c.hold)
 				return
 			}
-			f.Turn(u.ID, c.state, func(t *host.Turn) {
+			f.Become(u.ID, c.state, func(t *host.Turn) {
 				if c.state == host.TurnFailed {
 					t.Code, t.Message = string(host.CodeHarnessExited), "It went."
 				}
@@ -502,9 +502,9 @@ func TestTheOutcomeFollowsTheLastTurn(t *testing.T) {
 
 func TestNothingIsAskedBeforeWhatLedToItWasTold(t *testing.T) {
 	f := coretest.New()
-	f.OnAnswer = func(f *coretest.Fake, i host.Interaction, _ host.Answer) { f.Turn(i.Turn, host.TurnCompleted, nil) }
+	f.OnAnswer = func(f *coretest.Fake, i host.Interaction, _ host.Answer) { f.Become(i.Turn, host.TurnCompleted, nil) }
 	out, got, err := run{fake: f, input: strings.NewReader("1\n"), before: func(f *coretest.Fake) {
-		f.Turn("turn-2", host.TurnRunning, nil)
+		f.Become("turn-2", host.TurnRunning, nil)
 		f.Say("turn-2", "m", "I need to know something.")
 		f.Ask("turn-2", question())
 	}}.do(t)
@@ -522,7 +522,7 @@ func TestWhatIsCommittedWithTheTurnsEndIsStillShown(t *testing.T) {
 			emit(host.EventTurn, u.ID, u)
 			emit(host.EventWarning, u.ID, abi.Warning{Code: "late", Message: "Said with the end."})
 		})
-		f.Turn(u.ID, host.TurnCompleted, nil)
+		f.Become(u.ID, host.TurnCompleted, nil)
 	}
 	out, got, err := run{fake: f}.do(t)
 	wantOutcome(t, got, err, chat.Done)
@@ -534,10 +534,10 @@ func TestWhatIsCommittedWithTheTurnsEndIsStillShown(t *testing.T) {
 func TestAMessageThatChangedWhileItWasStreamedIsShownAsItIsInTheEnd(t *testing.T) {
 	f := coretest.New()
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
-		f.Turn(u.ID, host.TurnRunning, nil)
+		f.Become(u.ID, host.TurnRunning, nil)
 		f.Emit(host.EventDelta, u.ID, abi.Delta{Item: "m", Channel: abi.ChannelText, Text: "A draft"})
 		f.Emit(host.EventItem, u.ID, abi.Item{ID: "m", Type: abi.ItemMessage, Status: abi.ItemCompleted, Text: "The final text"})
-		f.Turn(u.ID, host.TurnCompleted, nil)
+		f.Become(u.ID, host.TurnCompleted, nil)
 	}
 	out, got, err := run{fake: f}.do(t)
 	wantOutcome(t, got, err, chat.Done)
@@ -550,8 +550,8 @@ func TestRule04_WhatWasObservedBeforeATurnIsNotHeldAgainstIt(t *testing.T) {
 	f := coretest.New()
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
 		f.Emit(host.EventObserved, "", abi.Observed{Mode: "default"})
-		f.Turn(u.ID, host.TurnDispatched, nil)
-		f.Turn(u.ID, host.TurnCompleted, nil)
+		f.Become(u.ID, host.TurnDispatched, nil)
+		f.Become(u.ID, host.TurnCompleted, nil)
 	}
 	out, got, err := run{fake: f, settings: patch("plan", abi.PermissionAuto)}.do(t)
 	wantOutcome(t, got, err, chat.Done)
@@ -565,7 +565,7 @@ func TestQ1_AStopLeavesQueuedTurnsQueuedAndTheRunIsStopped(t *testing.T) {
 	f := coretest.New()
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
 		f.OnSend = nil
-		f.Turn(u.ID, host.TurnRunning, nil)
+		f.Become(u.ID, host.TurnRunning, nil)
 		if _, err := f.Send(context.Background(), "conversation-1", host.Message{Content: host.Text("And then")}); err != nil {
 			t.Error(err)
 		}
@@ -573,7 +573,7 @@ func TestQ1_AStopLeavesQueuedTurnsQueuedAndTheRunIsStopped(t *testing.T) {
 	}
 	f.OnStop = func(f *coretest.Fake) {
 		f.Hold(host.CodeHoldStopped)
-		f.Turn("turn-2", host.TurnInterrupted, nil)
+		f.Become("turn-2", host.TurnInterrupted, nil)
 	}
 	out, got, err := run{fake: f, stop: stop}.do(t)
 	wantOutcome(t, got, err, chat.Stopped)
@@ -596,18 +596,18 @@ func TestRule18_APlanTheAgentWaitsInIsReviewedWhileItsTurnRuns(t *testing.T) {
 			if u.Origin != abi.OriginUser {
 				return
 			}
-			f.Turn(u.ID, host.TurnRunning, nil)
+			f.Become(u.ID, host.TurnRunning, nil)
 			f.Propose(host.Proposal{ID: "p", Revision: 1, Turn: u.ID, Route: abi.RouteNative, Interaction: "card-3", Text: "The plan"})
 			f.Ask(u.ID, abi.Interaction{Type: abi.InteractionReview, Route: abi.RouteNative, Blocking: true})
 		}
 		f.OnPlan = func(f *coretest.Fake, _ host.Proposal, u host.Turn) {
 			f.CloseCard("card-3", abi.DispositionAnswered)
-			f.Turn("turn-2", host.TurnCompleted, nil)
-			f.Turn(u.ID, host.TurnCompleted, nil)
+			f.Become("turn-2", host.TurnCompleted, nil)
+			f.Become(u.ID, host.TurnCompleted, nil)
 		}
 		f.OnStop = func(f *coretest.Fake) {
 			f.CloseCard("card-3", abi.DispositionCancelled)
-			f.Turn("turn-2", host.TurnInterrupted, nil)
+			f.Become("turn-2", host.TurnInterrupted, nil)
 		}
 		out, got, err := run{fake: f, input: strings.NewReader(c.input)}.do(t)
 		wantOutcome(t, got, err, c.want)
@@ -620,7 +620,7 @@ func TestRule18_APlanTheAgentWaitsInIsReviewedWhileItsTurnRuns(t *testing.T) {
 func TestJSONOutputIsTheJournalAndAsksNobody(t *testing.T) {
 	f := coretest.New()
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
-		f.Turn(u.ID, host.TurnRunning, nil)
+		f.Become(u.ID, host.TurnRunning, nil)
 		f.Ask(u.ID, question())
 	}
 	out, got, err := run{fake: f, json: true, input: strings.NewReader("1\n")}.do(t)
@@ -640,7 +640,7 @@ func TestJSONOutputIsTheJournalAndAsksNobody(t *testing.T) {
 
 func TestAnErrorOfTheHostEndsTheRun(t *testing.T) {
 	f := coretest.New()
-	f.OnSend = func(f *coretest.Fake, u host.Turn) { f.Turn(u.ID, host.TurnRunning, nil); f.Ask(u.ID, question()) }
+	f.OnSend = func(f *coretest.Fake, u host.Turn) { f.Become(u.ID, host.TurnRunning, nil); f.Ask(u.ID, question()) }
 	f.Fail["ResolveInput"] = &host.Error{Code: host.CodeStoreFailed}
 	_, _, err := run{fake: f, input: strings.NewReader("1\n")}.do(t)
 	if !errors.Is(err, &host.Error{Code: host.CodeStoreFailed}) {

@@ -71,9 +71,9 @@ func invokeWith(t *testing.T, a *cli.App) (stdout, stderr string, code int) {
 
 // complete is an agent that says something and is done.
 func complete(f *coretest.Fake, u host.Turn) {
-	f.Turn(u.ID, host.TurnRunning, nil)
+	f.Become(u.ID, host.TurnRunning, nil)
 	f.Say(u.ID, "m"+u.ID, "Hello.")
-	f.Turn(u.ID, host.TurnCompleted, nil)
+	f.Become(u.ID, host.TurnCompleted, nil)
 }
 
 // busy is a host with a conversation in which a good deal happened.
@@ -87,7 +87,7 @@ func busy(t *testing.T) *coretest.Fake {
 		t.Fatal(err)
 	}
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
-		f.Turn(u.ID, host.TurnFailed, func(t *host.Turn) { t.Code, t.Message = "harness_exited", "It ended with status 3." })
+		f.Become(u.ID, host.TurnFailed, func(t *host.Turn) { t.Code, t.Message = "harness_exited", "It ended with status 3." })
 	}
 	if _, err := f.Send(ctx, c.ID, host.Message{Content: host.Text("Greet the world,\nin a way that takes a good many words to describe so that it does not fit")}); err != nil {
 		t.Fatal(err)
@@ -212,7 +212,7 @@ func TestTheExitCodeTellsHowTheRunEnded(t *testing.T) {
 		host.TurnUncertain: cli.ExitUncertain, host.TurnInterrupted: cli.ExitStopped,
 	} {
 		f := coretest.New()
-		f.OnSend = func(f *coretest.Fake, u host.Turn) { f.Turn(u.ID, state, nil) }
+		f.OnSend = func(f *coretest.Fake, u host.Turn) { f.Become(u.ID, state, nil) }
 		out, errs, code := invoke(t, f, "run", "--harness", "echo", "--json", "hello")
 		if code != want || errs != "" {
 			t.Errorf("%s: exit code %d, wanted %d, %q", state, code, want, errs)
@@ -232,7 +232,7 @@ func TestASignalToEndClosesTheHostInOrder(t *testing.T) {
 	f := coretest.New()
 	term := make(chan struct{}, 1)
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
-		f.Turn(u.ID, host.TurnRunning, nil)
+		f.Become(u.ID, host.TurnRunning, nil)
 		term <- struct{}{}
 	}
 	stopped := false

@@ -19,6 +19,7 @@ type Core interface {
 	Conversations(ctx context.Context) ([]host.Conversation, error)
 	Conversation(ctx context.Context, id string) (host.Conversation, error)
 	Turns(ctx context.Context, conversation string) ([]host.Turn, error)
+	Turn(ctx context.Context, conversation, turn string) (host.Turn, error)
 	Controls(ctx context.Context, conversation string) (host.Controls, error)
 	Probe(ctx context.Context, conversation string) (host.Controls, error)
 	ConfigureNextTurn(ctx context.Context, conversation string, revision int64, patch host.SettingsPatch) (host.Controls, error)
@@ -27,6 +28,8 @@ type Core interface {
 	Steer(ctx context.Context, conversation string, m host.Message) (host.Turn, error)
 	Retry(ctx context.Context, conversation, turn string, r host.RetryRequest) (host.Turn, error)
 	CancelQueued(ctx context.Context, conversation, turn string) (host.Turn, error)
+	EditQueued(ctx context.Context, conversation, turn string, e host.QueuedEdit) (host.Turn, error)
+	MoveQueued(ctx context.Context, conversation, turn string, m host.QueuedMove) (host.Turn, error)
 	ResumeQueue(ctx context.Context, conversation string) (host.Controls, error)
 	Stop(ctx context.Context, conversation string, opts host.StopOptions) (host.Controls, error)
 

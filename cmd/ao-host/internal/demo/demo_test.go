@@ -24,36 +24,36 @@ func TestTheDemoFailsWhenAStepGoesOtherwiseThanPromised(t *testing.T) {
 		answer     func(f *coretest.Fake, i host.Interaction, a host.Answer)
 		plan       func(f *coretest.Fake, p host.Proposal, u host.Turn)
 	}{
-		{"no question", "the turn is running, and it is completed", func(f *coretest.Fake, u host.Turn) { f.Turn(u.ID, host.TurnCompleted, nil) }, nil, nil},
+		{"no question", "the turn is running, and it is completed", func(f *coretest.Fake, u host.Turn) { f.Become(u.ID, host.TurnCompleted, nil) }, nil, nil},
 		{"another mode", "mode plan and permission auto, and it has mode default", func(f *coretest.Fake, u host.Turn) {
-			f.Turn(u.ID, host.TurnRunning, func(t *host.Turn) { t.Settings.Mode = "default" })
+			f.Become(u.ID, host.TurnRunning, func(t *host.Turn) { t.Settings.Mode = "default" })
 			f.Ask(u.ID, question)
 		}, nil, nil},
 		{"no plan", "a plan with the answer in it is open", func(f *coretest.Fake, u host.Turn) {
-			f.Turn(u.ID, host.TurnRunning, nil)
+			f.Become(u.ID, host.TurnRunning, nil)
 			f.Ask(u.ID, question)
-		}, func(f *coretest.Fake, i host.Interaction, _ host.Answer) { f.Turn(i.Turn, host.TurnCompleted, nil) }, nil},
+		}, func(f *coretest.Fake, i host.Interaction, _ host.Answer) { f.Become(i.Turn, host.TurnCompleted, nil) }, nil},
 		{"feedback is lost", "a revised plan with the feedback in it is open", func(f *coretest.Fake, u host.Turn) {
-			f.Turn(u.ID, host.TurnRunning, nil)
+			f.Become(u.ID, host.TurnRunning, nil)
 			f.Ask(u.ID, question)
 		}, func(f *coretest.Fake, i host.Interaction, _ host.Answer) {
 			f.Propose(host.Proposal{Revision: 1, Turn: i.Turn, Text: "German"})
-			f.Turn(i.Turn, host.TurnCompleted, nil)
+			f.Become(i.Turn, host.TurnCompleted, nil)
 		}, func(f *coretest.Fake, _ host.Proposal, u host.Turn) {
 			f.Propose(host.Proposal{Revision: 1, Turn: u.ID, Text: "German, as before"})
-			f.Turn(u.ID, host.TurnCompleted, nil)
+			f.Become(u.ID, host.TurnCompleted, nil)
 		}},
 		{"nothing is written", "the file was not written", func(f *coretest.Fake, u host.Turn) {
-			f.Turn(u.ID, host.TurnRunning, nil)
+			f.Become(u.ID, host.TurnRunning, nil)
 			f.Ask(u.ID, question)
 		}, func(f *coretest.Fake, i host.Interaction, _ host.Answer) {
 			f.Propose(host.Proposal{Revision: 1, Turn: i.Turn, Text: "German"})
-			f.Turn(i.Turn, host.TurnCompleted, nil)
+			f.Become(i.Turn, host.TurnCompleted, nil)
 		}, func(f *coretest.Fake, _ host.Proposal, u host.Turn) {
 			if u.Origin == abi.OriginFeedback {
 				f.Propose(host.Proposal{Revision: 1, Turn: u.ID, Text: "German, and " + u.Content[0].Text})
 			}
-			f.Turn(u.ID, host.TurnCompleted, nil)
+			f.Become(u.ID, host.TurnCompleted, nil)
 		}},
 	} {
 		f := coretest.New()

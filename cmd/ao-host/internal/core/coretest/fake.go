@@ -19,7 +19,7 @@ import (
 
 // Fake is the host. The On functions are the agent: each runs in a goroutine
 // of its own when the thing happened, and says what follows with the methods
-// Turn, Emit, Ask and Propose. A nil one does nothing.
+// Become, Emit, Ask and Propose. A nil one does nothing.
 type Fake struct {
 	OnSend   func(f *Fake, t host.Turn)
 	OnAnswer func(f *Fake, i host.Interaction, a host.Answer)
@@ -124,8 +124,8 @@ func (f *Fake) Say(turn, item string, pieces ...string) {
 	f.Emit(host.EventItem, turn, abi.Item{Turn: turn, ID: item, Type: abi.ItemMessage, Status: abi.ItemCompleted, Text: whole})
 }
 
-// Turn moves a turn to a state; change, if not nil, sets more of it.
-func (f *Fake) Turn(id string, s host.TurnState, change func(*host.Turn)) {
+// Become moves a turn to a state; change, if not nil, sets more of it.
+func (f *Fake) Become(id string, s host.TurnState, change func(*host.Turn)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for i := range f.turns {
@@ -287,7 +287,7 @@ func (f *Fake) ConfigureNextTurn(ctx context.Context, id string, revision int64,
 func (f *Fake) accept(t host.Turn) host.Turn {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	t.ID, t.State, t.AcceptedAt = f.id("turn"), host.TurnQueued, Epoch
+	t.ID, t.State, t.Version, t.AcceptedAt = f.id("turn"), host.TurnQueued, 1, Epoch
 	if t.Settings.Mode == "" && t.Settings.Permission == "" {
 		t.Settings = f.conversations[0].Settings
 	}
@@ -320,22 +320,6 @@ func (f *Fake) Steer(_ context.Context, id string, m host.Message) (host.Turn, e
 	t := f.accept(host.Turn{Origin: abi.OriginSteer, Content: m.Content})
 	f.react(t)
 	return t, nil
-}
-
-// CancelQueued takes a turn out of the queue.
-func (f *Fake) CancelQueued(_ context.Context, _, turn string) (host.Turn, error) {
-	if err := f.called("CancelQueued", turn); err != nil {
-		return host.Turn{}, err
-	}
-	f.Turn(turn, host.TurnCancelled, nil)
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	for _, t := range f.turns {
-		if t.ID == turn {
-			return t, nil
-		}
-	}
-	return host.Turn{}, &host.Error{Code: host.CodeUnknownTurn}
 }
 
 // Retry sends a turn again.

@@ -1,0 +1,28 @@
+package chat_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/chat"
+	"github.com/aoagents/ao-host/host"
+)
+
+func TestAQueuedMessageThatWasEditedIsShownAgainAndOneThatWasMovedIsNot(t *testing.T) {
+	var out strings.Builder
+	r := chat.NewRenderer(&out, 80, false)
+	for i, text := range []string{"first words", "first words", "other words"} {
+		body, err := json.Marshal(host.Turn{ID: "t", State: host.TurnQueued, Version: int64(i + 1), Content: host.Text(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := r.Event(host.Event{Seq: uint64(i), Type: host.EventTurn, Body: body}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := "> first words\n[turn 1 queued] mode provider's default, permission default\n> other words\n[turn 1 edited]\n"
+	if out.String() != want {
+		t.Errorf("shown:\n%swanted:\n%s", out.String(), want)
+	}
+}
