@@ -80,6 +80,12 @@ const (
 	CodeMediaType           Code = "unsupported_media_type"
 	CodeForeignRequest      Code = "foreign_request"
 	CodeUnreachable         Code = "host_unreachable"
+	CodeAgentOrigin         Code = "agent_origin"
+	CodeForeignUser         Code = "foreign_user"
+	CodeUnauthorized        Code = "unauthorized"
+	CodeVersionMismatch     Code = "version_mismatch"
+	CodeDaemonNotStarted    Code = "daemon_not_started"
+	CodeSocketUnusable      Code = "socket_unusable"
 	CodeExitUnproven        Code = "exit_unproven"
 	CodeUncertainDelivery   Code = "uncertain_delivery"
 	CodeSessionReplaced     Code = "session_replaced"
@@ -169,6 +175,12 @@ var codeTexts = map[Code]string{
 	CodeMediaType:           "The body is not declared as JSON. Send it with Content-Type: application/json.",
 	CodeForeignRequest:      "The request came from a web page, or through a name or address that does not belong to this machine alone. Use the socket or the loopback address, from a program.",
 	CodeUnreachable:         "The host could not be reached, or the connection broke. Check that it runs and where it listens, then repeat the request with the same idempotency key.",
+	CodeAgentOrigin:         "The request came from a process that an agent started, and an agent must not answer for a person or change what the person set. Run the command yourself, in a terminal of your own.",
+	CodeForeignUser:         "The request came from another user of this machine. Only the user whose data folder it is may use it.",
+	CodeUnauthorized:        "The request does not bear the token of this host. Send it as Authorization: Bearer TOKEN; the daemon's is in the file token of its data folder.",
+	CodeVersionMismatch:     "The daemon and this program are of different versions. End it with ao-host serve --stop, or let this one take its place with ao-host serve --replace.",
+	CodeDaemonNotStarted:    "The daemon could not be started. The message says why; what it printed is in its log.",
+	CodeSocketUnusable:      "The socket's place cannot be used. The message says why; correct it, or choose another data folder.",
 	CodeExitUnproven:        "An earlier process of this conversation may still run, and it could not be ended. End it by hand; its process id is in the message.",
 	CodeUncertainDelivery:   "It is not known whether the message reached the agent, and it is never sent again by itself. Look at what the agent did, then retry it or resume the queue.",
 	CodeSessionReplaced:     "The harness could not restore its session; the conversation goes on in a fresh one that does not know what was said before.",

@@ -57,7 +57,11 @@ func (p Problem) Err() *Error {
 var statuses = map[Code]int{
 	CodeInvalidArgument: http.StatusBadRequest,
 
+	CodeUnauthorized: http.StatusUnauthorized,
+
+	CodeAgentOrigin:       http.StatusForbidden,
 	CodeForeignRequest:    http.StatusForbidden,
+	CodeForeignUser:       http.StatusForbidden,
 	CodeBindingNotAllowed: http.StatusForbidden,
 
 	CodeUnknownConversation: http.StatusNotFound,
@@ -142,10 +146,12 @@ var statuses = map[Code]int{
 	CodeCallRefused:        http.StatusBadGateway,
 	CodeSchemaViolation:    http.StatusBadGateway,
 	CodeLineSkipped:        http.StatusBadGateway,
-	CodeTooManyRequests:    http.StatusBadGateway,
 	CodeDeliveryRejected:   http.StatusBadGateway,
 	CodeNotSent:            http.StatusBadGateway,
 	CodeUnreachable:        http.StatusBadGateway,
+	CodeVersionMismatch:    http.StatusBadGateway,
+	CodeSocketUnusable:     http.StatusBadGateway,
+	CodeDaemonNotStarted:   http.StatusBadGateway,
 
 	CodeStoreLocked:        http.StatusServiceUnavailable,
 	CodeClosed:             http.StatusServiceUnavailable,

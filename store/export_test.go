@@ -4,6 +4,8 @@ import (
 	"io/fs"
 
 	"github.com/ncruces/go-sqlite3/vfs"
+
+	"github.com/aoagents/ao-host/internal/lockfile"
 )
 
 // Hooks for the external tests.
@@ -31,7 +33,7 @@ func PeekVersion(path string) (int64, error) {
 }
 
 // ProcessStart is how the lock file identifies a process.
-func ProcessStart(pid int) (int64, bool) { return processStart(pid) }
+func ProcessStart(pid int) (int64, bool) { return lockfile.ProcessStart(pid) }
 
 // Queued is how many closures wait for the writer.
 func (s *Store) Queued() int {

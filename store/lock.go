@@ -1,29 +1,18 @@
 package store
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/aoagents/ao-host/internal/lockfile"
 )
 
 const lockName = "store.lock"
 
-// folderLock keeps a second process out of the folder.
+// folderLock keeps a second process out of the folder (D3).
 type folderLock struct{ file *os.File }
-
-// holder is what the lock file tells a second process about the first. It is for
-// the message only; the kernel's lock decides.
-type holder struct {
-	PID int `json:"pid"`
-	// Start is the start time of the process as the system counts it, so that
-	// a reused pid is not taken for the holder: clock ticks since boot on Linux,
-	// microseconds since 1970 on macOS, 0 where unknown.
-	Start int64     `json:"start"`
-	Since time.Time `json:"since"`
-}
 
 func lockFolder(dir string) (*folderLock, error) {
 	f, err := openPrivate(filepath.Join(dir, lockName))
@@ -31,7 +20,7 @@ func lockFolder(dir string) (*folderLock, error) {
 		return nil, err
 	}
 	l := &folderLock{file: f}
-	ok, err := l.acquire()
+	ok, err := lockfile.Take(f)
 	if err == nil && !ok {
 		err = l.lockedError(dir)
 	}
@@ -44,11 +33,9 @@ func lockFolder(dir string) (*folderLock, error) {
 
 func (l *folderLock) lockedError(dir string) *Error {
 	who := "Another process"
-	var h holder
-	if b, err := io.ReadAll(io.LimitReader(l.file, 4096)); err == nil && json.Unmarshal(b, &h) == nil && h.PID > 0 {
-		if start, ok := processStart(h.PID); ok && start == h.Start {
-			who = fmt.Sprintf("Process %d", h.PID)
-		}
+	var h lockfile.Holder
+	if lockfile.Read(l.file, &h) && h.Alive() {
+		who = fmt.Sprintf("Process %d", h.PID)
 	}
 	return &Error{Code: CodeLocked, Message: fmt.Sprintf(
 		"%s has the data folder %s open; use that process, end it, or choose another folder.", who, dir)}
@@ -56,17 +43,7 @@ func (l *folderLock) lockedError(dir string) *Error {
 
 // sign records this process in the lock file.
 func (l *folderLock) sign(now time.Time) error {
-	h := holder{PID: os.Getpid(), Since: now.UTC()}
-	h.Start, _ = processStart(h.PID)
-	b, err := json.Marshal(h)
-	if err != nil {
-		return err
-	}
-	if err := l.file.Truncate(0); err != nil {
-		return translate(err, "lock file")
-	}
-	_, err = l.file.WriteAt(append(b, '\n'), 0)
-	return translate(err, "lock file")
+	return translate(lockfile.Write(l.file, lockfile.Self(now)), "lock file")
 }
 
 func (l *folderLock) release() error { return l.file.Close() }

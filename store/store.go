@@ -14,6 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/driver"
 
+	"github.com/aoagents/ao-host/internal/lockfile"
 	"github.com/aoagents/ao-host/store/internal/db"
 )
 
@@ -37,7 +38,7 @@ type Store struct {
 // Errors: store_locked, store_read_only, store_full, store_newer (nothing was
 // written then), store_corrupt, store_failed, unsupported_platform.
 func Open(ctx context.Context, dir string, opts Options) (_ *Store, err error) {
-	if !lockSupported {
+	if !lockfile.Supported {
 		return nil, &Error{Code: CodeUnsupported, Message: "This operating system is not supported; use Linux or macOS."}
 	}
 	opts = opts.withDefaults()

@@ -8,8 +8,10 @@ import (
 	"os/signal"
 	"syscall"
 
+	"github.com/aoagents/ao-host/api/client"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/cli"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/daemon"
 	"github.com/aoagents/ao-host/host"
 )
 
@@ -25,7 +27,7 @@ func run() int {
 	}
 	app := &cli.App{
 		Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-		Env: os.Getenv, Environ: os.Environ(), Open: open, Self: []string{self}, Signals: signals,
+		Env: os.Getenv, Environ: os.Environ(), Open: open, Connect: connect([]string{self}), Self: []string{self}, Signals: signals,
 	}
 	return app.Run(context.Background())
 }
@@ -36,6 +38,23 @@ func open(ctx context.Context, cfg host.Config) (core.Core, error) {
 		return nil, err
 	}
 	return h, nil
+}
+
+// connect reaches daemons; self is the command that starts this program again.
+func connect(self []string) func(ctx context.Context, dir string, start bool) (core.Core, error) {
+	return func(ctx context.Context, dir string, start bool) (core.Core, error) {
+		var c *client.Client
+		var err error
+		if start {
+			c, _, err = daemon.Start(ctx, dir, daemon.Program{Argv: self})
+		} else {
+			c, _, err = daemon.Running(ctx, dir)
+		}
+		if err != nil {
+			return nil, err
+		}
+		return c, nil
+	}
 }
 
 // signals delivers Ctrl-C apart from the signals that ask the program to end.

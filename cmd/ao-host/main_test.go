@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/cli"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/daemon"
 )
 
 // TestMain makes the test binary the commands of the scripts.
@@ -29,7 +30,7 @@ func TestMain(m *testing.M) {
 			}
 			os.Exit((&cli.App{
 				Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
-				Env: os.Getenv, Environ: os.Environ(), Open: open, Self: []string{self}, Signals: signals,
+				Env: os.Getenv, Environ: os.Environ(), Open: open, Connect: connect([]string{self}), Self: []string{self}, Signals: signals,
 			}).Run(context.Background()))
 		},
 		// exits runs a command and wants an exit code: exits 3 ao-host run …
@@ -115,6 +116,20 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("CODEX_HOME", filepath.Join(e.WorkDir, "codex-home"))
 			e.Setenv("TERM", "dumb")
+			// A daemon takes the PATH of the login shell.
+			profile := "PATH='" + e.Getenv("PATH") + "'\nexport PATH\n"
+			if err := os.WriteFile(filepath.Join(e.WorkDir, ".profile"), []byte(profile), 0o644); err != nil {
+				return err
+			}
+			data := filepath.Join(e.WorkDir, "data")
+			// Commands of the script may have started a daemon.
+			e.Defer(func() {
+				ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+				defer cancel()
+				if _, err := daemon.Stop(ctx, data); err != nil {
+					t.Error(err)
+				}
+			})
 			if err := warmUp(filepath.Join(e.WorkDir, "data")); err != nil {
 				return err
 			}

@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,8 +30,11 @@ type App struct {
 	// Environ is the environment that harnesses are started from: what a command
 	// means is what it means in the person's terminal. Nil: the login shell's.
 	Environ []string
-	// Open opens a data folder.
+	// Open opens a data folder in this process.
 	Open core.Opener
+	// Connect reaches the daemon of a data folder, and starts one if asked to; see
+	// package daemon for the errors. Nil: there are no daemons.
+	Connect func(ctx context.Context, dir string, start bool) (core.Core, error)
 	// Self is the command that starts this program again; the demo's harness is
 	// this program.
 	Self []string
@@ -86,7 +88,7 @@ question and plan of the agent.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{text: err.Error(), command: cmd.CommandPath()}
 	})
-	root.AddCommand(a.runCommand(), a.listCommand(), a.showCommand(), a.exportCommand(), a.bindingsCommand(), a.schemasCommand(), a.codesCommand(), a.versionCommand(), a.demoCommand(), a.scriptedCommand())
+	root.AddCommand(a.runCommand(), a.listCommand(), a.showCommand(), a.exportCommand(), a.bindingsCommand(), a.schemasCommand(), a.codesCommand(), a.versionCommand(), a.serveCommand(), a.demoCommand(), a.scriptedCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root
@@ -143,34 +145,6 @@ func (a *App) dataDir() (string, error) {
 		return "", usagef("there is no home directory to keep the data in; name a folder with --data or AO_HOST_DATA")
 	}
 	return filepath.Join(home, ".local", "state", "ao-host"), nil
-}
-
-// closeTime bounds the orderly end of what still runs.
-const closeTime = 15 * time.Second
-
-// with opens the data folder, does something, and closes it.
-func (a *App) with(ctx context.Context, launch map[string]host.Launch, do func(core.Core) error) (err error) {
-	dir, err := a.dataDir()
-	if err != nil {
-		return err
-	}
-	cfg := host.Config{Dir: dir, Launch: launch, Env: a.Environ, LeaveIdle: true}
-	if a.verbose {
-		cfg.Logger = a.logger()
-	}
-	c, err := a.Open(ctx, cfg)
-	if err != nil {
-		return err
-	}
-	defer func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
-		defer cancel()
-		// What happened first is what the person must know.
-		if cerr := c.Close(ctx); err == nil {
-			err = cerr
-		}
-	}()
-	return do(c)
 }
 
 // find returns the conversation of an id or of the beginning of one.

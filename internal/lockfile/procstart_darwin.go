@@ -1,9 +1,9 @@
-package store
+package lockfile
 
 import "golang.org/x/sys/unix"
 
-// processStart returns the start time of a process in microseconds since 1970.
-func processStart(pid int) (int64, bool) {
+// ProcessStart returns the start time of a process in microseconds since 1970.
+func ProcessStart(pid int) (int64, bool) {
 	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
 	if err != nil {
 		return 0, false

@@ -1,4 +1,4 @@
-package store
+package lockfile
 
 import (
 	"bytes"
@@ -6,10 +6,10 @@ import (
 	"strconv"
 )
 
-// processStart returns the start time of a process in clock ticks since boot:
+// ProcessStart returns the start time of a process in clock ticks since boot:
 // field 22 of /proc/PID/stat, see proc_pid_stat(5). The command in field 2 may
 // hold spaces and parentheses, so fields count from the last parenthesis.
-func processStart(pid int) (int64, bool) {
+func ProcessStart(pid int) (int64, bool) {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	if err != nil {
 		return 0, false

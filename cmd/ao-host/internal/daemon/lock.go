@@ -1,0 +1,75 @@
+package daemon
+
+import (
+	"errors"
+	"os"
+	"time"
+
+	"github.com/aoagents/ao-host/host"
+	"github.com/aoagents/ao-host/internal/lockfile"
+)
+
+const lockName = "daemon.lock"
+
+// Info is what a daemon says about itself in its lock file.
+type Info struct {
+	lockfile.Holder
+	Version string `json:"version"`
+	// Socket is the path of the unix socket, Address the one of TCP if it listens
+	// there.
+	Socket  string `json:"socket"`
+	Address string `json:"address,omitempty"`
+}
+
+// lock is the lock of a folder's daemon.
+type lock struct{ file *os.File }
+
+// tryLock takes the lock without waiting; nil means another process has it.
+func (f folder) tryLock() (*lock, error) {
+	file, err := f.openPrivate(lockName, os.O_RDWR)
+	if err != nil {
+		return nil, err
+	}
+	ok, err := lockfile.Take(file)
+	if err != nil || !ok {
+		_ = file.Close()
+		if err != nil {
+			err = folderError(f.dir, err)
+		}
+		return nil, err
+	}
+	return &lock{file}, nil
+}
+
+// write records who has the lock.
+func (l *lock) write(version, socket, address string, now time.Time) (Info, error) {
+	i := Info{Holder: lockfile.Self(now), Version: version, Socket: socket, Address: address}
+	return i, lockfile.Write(l.file, i)
+}
+
+// release gives the lock up. What the file says is taken back first: nobody reads
+// about a daemon that is gone.
+func (l *lock) release() error { return errors.Join(l.file.Truncate(0), l.file.Close()) }
+
+// holder returns what the lock file says, if a living process wrote it.
+func (f folder) holder() (Info, bool) {
+	file, err := os.Open(f.path(lockName))
+	if err != nil {
+		return Info{}, false
+	}
+	defer func() { _ = file.Close() }()
+	var i Info
+	if !lockfile.Read(file, &i) || !i.Alive() {
+		return Info{}, false
+	}
+	return i, true
+}
+
+// busyError says that the folder belongs to somebody who does not answer.
+func (f folder) busyError() error {
+	who := "Another process"
+	if i, ok := f.holder(); ok {
+		who = processName(i.PID)
+	}
+	return &host.Error{Code: host.CodeStoreLocked, Detail: who + " is the daemon of " + f.dir + " and does not answer."}
+}

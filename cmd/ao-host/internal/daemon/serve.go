@@ -1,0 +1,222 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/aoagents/ao-host/api/client"
+	"github.com/aoagents/ao-host/host"
+)
+
+// Config configures [Serve].
+type Config struct {
+	// Host configures the host; its Dir is the data folder.
+	Host host.Config
+	// Listen is a loopback address such as 127.0.0.1:7777 to listen at besides the
+	// socket, for clients that show the token. Empty: none.
+	Listen string
+	// Drain bounds the orderly end; default 15 s.
+	Drain time.Duration
+	// Ready is called once the daemon answers.
+	Ready func(Info)
+}
+
+// RunningError says that the folder has a daemon already.
+type RunningError struct{ Info Info }
+
+func (e *RunningError) Error() string {
+	return "a daemon runs already: " + processName(e.Info.PID)
+}
+
+func processName(pid int) string { return fmt.Sprintf("Process %d", pid) }
+
+const (
+	// lockPatience is how long a new daemon waits for one that ends, and for a
+	// command that has the folder open.
+	lockPatience = 20 * time.Second
+	pollInterval = 20 * time.Millisecond
+
+	defaultDrain = 15 * time.Second
+)
+
+// Serve is the daemon: it returns when ctx ends, after an orderly end. The error is
+// a [*RunningError] when the folder has a daemon that answers.
+func Serve(ctx context.Context, cfg Config) (err error) {
+	if cfg.Drain <= 0 {
+		cfg.Drain = defaultDrain
+	}
+	if cfg.Host.Logger == nil {
+		cfg.Host.Logger = slog.New(slog.DiscardHandler)
+	}
+	f, err := makeFolder(cfg.Host.Dir)
+	if err != nil {
+		return err
+	}
+	cfg.Host.Dir = f.dir
+	l, err := f.waitLock(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, l.release()) }()
+	h, err := openHost(ctx, cfg.Host)
+	if err != nil {
+		return err
+	}
+	s := &service{cfg: cfg, host: h, folder: f}
+	if err := s.listen(); err != nil {
+		return errors.Join(err, s.end())
+	}
+	info, err := l.write(host.Version(), f.socketPath(), s.address(), time.Now())
+	if err != nil {
+		return errors.Join(folderError(f.dir, err), s.end())
+	}
+	failed := s.start()
+	cfg.Host.Logger.Info("the daemon listens", "socket", info.Socket, "address", info.Address, "pid", info.PID)
+	if cfg.Ready != nil {
+		cfg.Ready(info)
+	}
+	select {
+	case <-ctx.Done():
+	case err = <-failed:
+	}
+	cfg.Host.Logger.Info("the daemon ends")
+	return errors.Join(err, s.end())
+}
+
+// waitLock takes the lock. A daemon that is about to end is waited for; one that
+// answers is the daemon.
+func (f folder) waitLock(ctx context.Context) (*lock, error) {
+	giveUp := time.Now().Add(lockPatience)
+	for {
+		l, err := f.tryLock()
+		if l != nil || err != nil {
+			return l, err
+		}
+		if c, info, err := f.ask(ctx, client.Options{}); err == nil {
+			return nil, errors.Join(&RunningError{info}, c.Close(ctx))
+		}
+		if time.Now().After(giveUp) {
+			return nil, f.busyError()
+		}
+		if err := pause(ctx, pollInterval); err != nil {
+			return nil, err
+		}
+	}
+}
+
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// openHost waits for a command that has the folder open for a moment.
+func openHost(ctx context.Context, cfg host.Config) (*host.Host, error) {
+	giveUp := time.Now().Add(openPatience)
+	for {
+		h, err := host.Open(ctx, cfg)
+		if host.CodeOf(err) != host.CodeStoreLocked || time.Now().After(giveUp) {
+			return h, err
+		}
+		if err := pause(ctx, pollInterval); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// openPatience is how long a command that is about to end is waited for.
+const openPatience = 3 * time.Second
+
+// service is a running daemon.
+type service struct {
+	cfg    Config
+	host   *host.Host
+	folder folder
+	// local and tcp are nil where it does not listen.
+	local, tcp net.Listener
+	token      string
+	servers    []*http.Server
+}
+
+func (s *service) listen() (err error) {
+	if s.local, err = listen(s.folder.socketPath()); err != nil {
+		return err
+	}
+	if s.cfg.Listen == "" {
+		return nil
+	}
+	if s.token, err = s.folder.token(); err != nil {
+		return err
+	}
+	s.tcp, err = listenTCP(s.cfg.Listen)
+	return err
+}
+
+func (s *service) address() string {
+	if s.tcp == nil {
+		return ""
+	}
+	return s.tcp.Addr().String()
+}
+
+// start serves in the background; the channel tells when that fails.
+func (s *service) start() <-chan error {
+	failed := make(chan error, 2)
+	serve := func(ln net.Listener, h http.Handler) {
+		srv := &http.Server{
+			Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+			ErrorLog: slog.NewLogLogger(s.cfg.Host.Logger.Handler(), slog.LevelDebug),
+		}
+		s.servers = append(s.servers, srv)
+		go func() {
+			if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		}()
+	}
+	api := s.host.Handler()
+	serve(s.local, api)
+	if s.tcp != nil {
+		serve(s.tcp, host.RequireToken(api, s.token))
+	}
+	return failed
+}
+
+// end takes the socket away, so that no new client comes, closes the host, which
+// ends event streams with the number to go on after, and waits for the answers
+// under way.
+func (s *service) end() error {
+	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Drain)
+	defer cancel()
+	var errs []error
+	if s.local != nil {
+		errs = append(errs, os.Remove(s.folder.socketPath()))
+	}
+	drained := make(chan struct{})
+	go func() {
+		defer close(drained)
+		for _, srv := range s.servers {
+			// Only the end of ctx is an error, and then they are closed.
+			if srv.Shutdown(ctx) != nil {
+				_ = srv.Close()
+			}
+		}
+		for _, ln := range []net.Listener{s.local, s.tcp} {
+			if ln != nil {
+				_ = ln.Close()
+			}
+		}
+	}()
+	errs = append(errs, s.host.Close(ctx))
+	<-drained
+	return errors.Join(errs...)
+}
