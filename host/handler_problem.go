@@ -151,6 +151,7 @@ var statuses = map[Code]int{
 	CodeUnreachable:        http.StatusBadGateway,
 	CodeVersionMismatch:    http.StatusBadGateway,
 	CodeSocketUnusable:     http.StatusBadGateway,
+	CodeTooManyRequests:    http.StatusBadGateway,
 	CodeDaemonNotStarted:   http.StatusBadGateway,
 
 	CodeStoreLocked:        http.StatusServiceUnavailable,

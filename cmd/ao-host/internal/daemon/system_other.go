@@ -13,5 +13,3 @@ func ownedByUs(fs.FileInfo) bool { return false }
 func detached() *syscall.SysProcAttr { return nil }
 
 func terminate(int) error { return errors.ErrUnsupported }
-
-func refused(error) bool { return true }

@@ -3,7 +3,6 @@
 package daemon
 
 import (
-	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -20,8 +19,3 @@ func detached() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true}
 
 // terminate asks a process to end.
 func terminate(pid int) error { return syscall.Kill(pid, syscall.SIGTERM) }
-
-// refused reports whether nobody listens at a socket.
-func refused(err error) bool {
-	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
-}
