@@ -85,6 +85,7 @@ func (c *conversation) onInteractionOpened(a *abi.Interaction) {
 		return
 	}
 	c.cards[k.ID] = k
+	c.sess.log.Info("the agent asks", "interaction", k.ID, "turn", k.TurnID)
 	row := k.Interaction
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.InsertInteraction(ctx, row) })
 	c.journalCard(k)
@@ -110,6 +111,7 @@ func (c *conversation) journalCard(k *card) {
 func (c *conversation) closeCard(k *card, d abi.Disposition, evidence string) {
 	delete(c.cards, k.ID)
 	k.State, k.Disposition, k.Evidence, k.ClosedAt = store.InteractionClosed, string(d), evidence, c.h.now()
+	c.generationLog(k.Generation).Info("a card is closed", "interaction", k.ID, "disposition", string(d))
 	row := k.Interaction
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateInteraction(ctx, row) })
 	c.journalCard(k)

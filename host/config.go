@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
 
 	"github.com/aoagents/ao-host/abi"
 )
@@ -21,6 +23,14 @@ type Config struct {
 	IDs func() string
 	// Logger receives operational messages; no harness text above debug level.
 	Logger *slog.Logger
+	// LogLevels are the log levels of single conversations, by id, whatever the
+	// level of the logger is; see [Host.SetLogLevel].
+	LogLevels map[string]slog.Level
+	// TracerProvider and MeterProvider take the traces and metrics of OpenTelemetry;
+	// nil means none. They carry ids, codes and numbers, no text of a harness or a
+	// person. The host does not shut them down.
+	TracerProvider trace.TracerProvider
+	MeterProvider  metric.MeterProvider
 	// Env is the environment harnesses are started from, filtered by each
 	// manifest's allow-list. Nil means the login shell's environment, resolved
 	// once, at the first start.

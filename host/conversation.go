@@ -9,6 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
+
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/store"
 )
@@ -97,11 +99,15 @@ type turn struct {
 	notWritten bool
 	// steerOf is the running turn a native steer goes into.
 	steerOf string
+	// watch is its trace while the binding has it, nil without tracing; links name
+	// the requests that made it.
+	watch *turnWatch
+	links []trace.Link
 }
 
 func loadConversation(ctx context.Context, h *Host, id string) (*conversation, error) {
 	c := &conversation{
-		h: h, id: id, log: h.cfg.Logger.With("conversation", id),
+		h: h, id: id, log: h.logger(id),
 		urgent: make(chan clientRequest, 16), inbox: make(chan clientRequest, 64),
 		done: make(chan struct{}), giveUp: make(chan struct{}), told: mailbox{wake: make(chan struct{}, 1)},
 		partials: map[string]*partial{}, dirty: true,
@@ -153,6 +159,7 @@ func (c *conversation) reload(ctx context.Context) error {
 		}
 		if o := old[r.ID]; o != nil {
 			t.claimed, t.outID, t.notWritten, t.steerOf = o.claimed, o.outID, o.notWritten, o.steerOf
+			t.watch, t.links = o.watch, o.links
 		}
 		c.live = append(c.live, t)
 		if t.steerOf == "" && (t.State == store.TurnDispatched || t.State == store.TurnRunning || t.claimed) {

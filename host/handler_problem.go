@@ -146,12 +146,12 @@ var statuses = map[Code]int{
 	CodeCallRefused:        http.StatusBadGateway,
 	CodeSchemaViolation:    http.StatusBadGateway,
 	CodeLineSkipped:        http.StatusBadGateway,
+	CodeTooManyRequests:    http.StatusBadGateway,
 	CodeDeliveryRejected:   http.StatusBadGateway,
 	CodeNotSent:            http.StatusBadGateway,
 	CodeUnreachable:        http.StatusBadGateway,
 	CodeVersionMismatch:    http.StatusBadGateway,
 	CodeSocketUnusable:     http.StatusBadGateway,
-	CodeTooManyRequests:    http.StatusBadGateway,
 	CodeDaemonNotStarted:   http.StatusBadGateway,
 
 	CodeStoreLocked:        http.StatusServiceUnavailable,

@@ -202,6 +202,10 @@ func controlsNow(ctx context.Context, c *apiCall) (Controls, error) {
 	return c.h.Controls(ctx, c.conversation())
 }
 
+func logLevelNow(ctx context.Context, c *apiCall) (LogLevel, error) {
+	return c.h.LogLevel(ctx, c.conversation())
+}
+
 var pathParam = regexp.MustCompile(`\{(\w+)\}`)
 
 // Params are the names of the parameters in the path, in their order.
@@ -287,6 +291,10 @@ func conversationRoutes() []Route {
 		changes("resumeQueue", "ResumeQueue", conversationPath+"/queue/resume", nil, func(ctx context.Context, c *apiCall, _ *none) (Controls, error) {
 			return c.h.ResumeQueue(ctx, c.conversation())
 		}, controlsNow),
+		reads("getLogLevel", "LogLevel", conversationPath+"/log-level", logLevelNow),
+		changes("setLogLevel", "SetLogLevel", conversationPath+"/log-level", []string{"level"}, func(ctx context.Context, c *apiCall, b *LogLevel) (LogLevel, error) {
+			return c.h.SetLogLevel(ctx, c.conversation(), *b)
+		}, logLevelNow),
 		{
 			ID: "streamEvents", Calls: "Events", Method: http.MethodGet, Path: conversationPath + "/events", Query: []string{"after"},
 			Status: http.StatusOK, Media: MediaEvents, Result: reflect.TypeFor[Event](), serve: serveEvents,

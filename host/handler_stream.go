@@ -80,7 +80,7 @@ func serveEvents(s *server, _ *Route, w http.ResponseWriter, r *http.Request) er
 				out.end(EndEvent{Code: CodeClosed, After: after})
 			case ctx.Err() == nil:
 				// The status is sent; only breaking off tells the client.
-				s.h.cfg.Logger.Error("an event stream broke off", "conversation", conv, "after", after, "error", err)
+				s.h.logger(conv).Error("an event stream broke off", "after", after, "error", err)
 				panic(http.ErrAbortHandler)
 			}
 			return nil
@@ -112,7 +112,8 @@ func serveEvents(s *server, _ *Route, w http.ResponseWriter, r *http.Request) er
 		}
 	}
 	if ctx.Err() == nil && !isGone(out.err) {
-		s.h.cfg.Logger.Debug("a subscriber was dropped", "conversation", conv, "after", after, "error", out.err)
+		s.h.countSubscriber()
+		s.h.logger(conv).Debug("a subscriber was dropped", "after", after, "error", out.err)
 	}
 	// What is left in the buffer must not follow a broken write.
 	panic(http.ErrAbortHandler)
@@ -215,7 +216,7 @@ func serveExport(s *server, _ *Route, w http.ResponseWriter, r *http.Request) er
 		return out.finish()
 	}
 	if out.started {
-		s.h.cfg.Logger.Debug("an export broke off", "conversation", r.PathValue("conversation"), "error", err)
+		s.h.logger(r.PathValue("conversation")).Debug("an export broke off", "error", err)
 		panic(http.ErrAbortHandler)
 	}
 	return err

@@ -18,6 +18,8 @@ type Host struct {
 	bindings *registry
 	env      *launchEnv
 	feed     *feed
+	levels   *levels
+	tel      *telemetry
 
 	mu     sync.Mutex
 	actors map[string]*conversation
@@ -53,7 +55,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, storeError(err)
 	}
-	h := &Host{cfg: cfg, store: st, actors: map[string]*conversation{}, feed: newFeed(), env: newLaunchEnv(cfg)}
+	h := &Host{cfg: cfg, store: st, actors: map[string]*conversation{}, feed: newFeed(), env: newLaunchEnv(cfg), levels: newLevels(cfg.LogLevels), tel: newTelemetry(cfg)}
 	h.engine, err = engine.New(ctx, engine.Config{CacheDir: filepath.Join(cfg.CacheDir, "native"), DigestDir: cfg.DigestDir})
 	if err != nil {
 		return nil, errors.Join(fail(CodeStoreFailed, "The cache of compiled bindings could not be opened: %v.", err), st.Close())

@@ -116,6 +116,7 @@ func (c *conversation) submit(t *turn) {
 	t.claimed = true
 	t.Generation = c.sess.gen
 	c.running = t
+	c.watchTurn(t)
 	ev := &abi.Submit{Turn: t.ID, ClientID: t.ClientID, Content: withPlaceholders(t.content), Settings: t.settings, Origin: abi.Origin(t.Origin)}
 	if k := c.cards[t.InteractionID]; k != nil {
 		ev.Interaction = k.Key
@@ -149,6 +150,7 @@ func (c *conversation) mayDeliver(id string) bool {
 func (c *conversation) dispatched(id string, out uint64) {
 	t := c.liveTurn(id)
 	t.State, t.outID, t.DispatchedAt = store.TurnDispatched, out, c.h.now()
+	c.sess.log.Info("a message is on its way", "turn", t.ID)
 	c.sess.turnByOut[out] = id
 	c.saveTurn(t)
 	if !c.row.NativeUsed {
@@ -236,6 +238,7 @@ func (c *conversation) hold(reason Code) {
 		return
 	}
 	c.row.Held, c.row.HoldReason = true, string(reason)
+	c.log.Info("the queue is held", "reason", string(reason))
 	c.saveRow()
 	c.journalQueue()
 	c.tx.urgent = true
@@ -258,6 +261,7 @@ func (c *conversation) release() {
 		return
 	}
 	c.row.Held, c.row.HoldReason = false, ""
+	c.log.Info("the queue runs again")
 	c.saveRow()
 	c.journalQueue()
 }
@@ -310,6 +314,7 @@ func (c *conversation) acceptAs(id string, n newSubmission) *turn {
 		return tx.InsertTurn(ctx, t.Turn)
 	})
 	c.journalValue(EventTurn, t.ID, turnView(t.Turn))
+	c.tx.then(func() { c.log.Info("a message was accepted", "turn", t.ID, "origin", t.Origin) })
 	c.live = append(c.live, t)
 	c.sortQueue()
 	c.dirty = true
@@ -447,6 +452,7 @@ func (c *conversation) sendMessage(ctx context.Context, m Message, content []abi
 	var t *turn
 	err := c.transact(ctx, func() error {
 		t = c.accept(newSubmission{clientID: m.ClientID, origin: origin, content: content, blobs: blobs, settings: settings, rev: c.row.SettingsRev})
+		t.links = c.linksOf(ctx)
 		c.release()
 		return nil
 	})

@@ -44,6 +44,9 @@ func (c *conversation) onReady(r *abi.Ready) {
 		c.saveRow()
 	}
 	if first {
+		s.log.Info("the session is ready")
+		c.watchReady(s.watch)
+		s.log.Debug("provider", "version", r.ProviderVersion)
 		c.dropProblems("session")
 		c.checkProviderVersion(r.ProviderVersion)
 	}

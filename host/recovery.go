@@ -36,7 +36,7 @@ func (h *Host) recover(ctx context.Context) error {
 		work := c.next() != nil
 		if crashed[row.ID] {
 			if err := h.proveExits(ctx, row.ID); err != nil {
-				h.cfg.Logger.Error("a process of the crashed host may be left", "conversation", row.ID, "error", err)
+				c.log.Error("a process of the crashed host may be left", "error", err)
 			}
 		}
 		uncertain, err := c.settleCrash(ctx)

@@ -60,6 +60,7 @@ func (h *Host) Retry(ctx context.Context, conversation, turnID string, r RetryRe
 		var t *turn
 		err = c.transact(ctx, func() error {
 			t = c.accept(newSubmission{clientID: r.ClientID, origin: abi.OriginRetry, content: content, settings: c.settings, rev: c.row.SettingsRev, retryOf: old.ID})
+			t.links = c.linksOf(ctx)
 			c.release()
 			return nil
 		})

@@ -23,7 +23,10 @@ type frame = transport.Frame
 // session is one generation: a provider process and the binding instance that
 // speaks with it.
 type session struct {
-	gen     int64
+	gen int64
+	// log names the generation beside the conversation.
+	log     *slog.Logger
+	watch   *sessionWatch
 	binding *binding
 	set     *schemas.Set
 	inst    *engine.Instance
@@ -127,6 +130,7 @@ type launching struct {
 	cancel context.CancelFunc
 	slowAt time.Time
 	gen    int64
+	began  time.Time
 }
 
 // launched is what the launch goroutine hands over.
@@ -155,12 +159,13 @@ func (c *conversation) start(probe bool) {
 	})
 	c.commit()
 	ctx, cancel := context.WithCancel(c.ctx)
-	c.launch = &launching{cancel: cancel, gen: gen, slowAt: time.Now().Add(c.h.cfg.StartSlow)}
+	c.launch = &launching{cancel: cancel, gen: gen, began: c.h.now(), slowAt: time.Now().Add(c.h.cfg.StartSlow)}
 	c.journalSession()
 	settings := c.settings
 	if t := c.next(); t != nil {
 		settings = t.settings
 	}
+	c.log.Info("a session starts", "generation", gen, "harness", c.row.Harness)
 	at := c.row
 	go func() {
 		l := c.h.launch(ctx, at, settings)
@@ -272,25 +277,26 @@ func facts(m abi.Manifest, env []string) []abi.Fact {
 // onLaunched takes over what the launch made, or tells why it made nothing.
 func (c *conversation) onLaunched(ctx context.Context, gen int64, l launched, settings abi.Settings, probe bool) {
 	aborted := ctx.Err() != nil
+	began := c.launch.began
 	c.launch.cancel()
 	c.launch = nil
 	if l.err != nil || aborted {
 		err := l.err
 		if l.proc != nil {
-			c.discard(l)
+			c.discard(gen, l)
 		}
 		if aborted {
 			err = &Error{Code: CodeStartAborted}
 		}
-		c.launchFailed(gen, err)
+		c.launchFailed(gen, began, err)
 		return
 	}
 	s := &session{
-		gen: gen, binding: l.binding, set: l.set, inst: l.inst, proc: l.proc,
+		gen: gen, log: c.log.With("generation", gen), binding: l.binding, set: l.set, inst: l.inst, proc: l.proc,
 		exited: l.proc.Done(), inputDone: make(chan struct{}), state: SessionStarting, slowAt: time.Now().Add(c.h.cfg.StartSlow),
 		calls: map[string]*call{}, requests: map[string]*request{}, timers: map[string]time.Time{},
 		cardByOut: map[uint64]string{}, turnByOut: map[uint64]string{}, seen: map[string]bool{},
-		secrets: newSecretBox(),
+		secrets: newSecretBox(), watch: c.watchSession(began),
 	}
 	s.validator = &validator{}
 	s.validator.use(l.set.For(""))
@@ -314,7 +320,7 @@ func (c *conversation) onLaunched(ctx context.Context, gen int64, l launched, se
 	c.observed, c.catalog = nil, nil
 	native, used := c.row.NativeSession, c.row.NativeUsed
 	if err := c.collectUnsettled(); err != nil {
-		c.log.Error("unsettled turns could not be read", "error", err)
+		s.log.Error("unsettled turns could not be read", "error", err)
 	}
 	open := &abi.Open{
 		Generation: gen, Cwd: c.row.Cwd, NativeSession: native, Used: used, Probe: probe,
@@ -330,6 +336,7 @@ func (c *conversation) onLaunched(ctx context.Context, gen int64, l launched, se
 		ConversationID: c.id, Number: gen, PID: int64(l.proc.PID()), PIDStart: l.proc.StartTime(),
 		BindingDigest: l.binding.info.Digest, BindingVersion: m.BindingVersion, NativeSession: native, StartedAt: c.h.now(),
 	}
+	s.log.Debug("the harness runs", "pid", l.proc.PID(), "binding", l.binding.info.Digest)
 	c.saveGeneration(s)
 	c.journalSession()
 	c.dropOldSessions(gen)
@@ -350,17 +357,17 @@ func (c *conversation) saveGeneration(s *session) {
 }
 
 // discard ends a process that came too late to be wanted.
-func (c *conversation) discard(l launched) {
+func (c *conversation) discard(gen int64, l launched) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.h.cfg.EndGrace+5*time.Second)
 	defer cancel()
 	if err := l.proc.End(ctx, c.h.cfg.EndGrace); err != nil {
-		c.log.Error("an aborted harness could not be ended", "pid", l.proc.PID(), "error", err)
+		c.log.Error("an aborted harness could not be ended", "generation", gen, "pid", l.proc.PID(), "error", err)
 	}
 	_ = l.inst.Close(ctx)
 }
 
 // launchFailed ends a generation that never came to life.
-func (c *conversation) launchFailed(gen int64, err error) {
+func (c *conversation) launchFailed(gen int64, began time.Time, err error) {
 	var e *Error
 	if !errors.As(err, &e) {
 		e = &Error{Code: CodeLaunchFailed, Detail: sentence(err.Error()), Err: err}
@@ -368,11 +375,14 @@ func (c *conversation) launchFailed(gen int64, err error) {
 	if c.closing {
 		e = &Error{Code: CodeHoldClosed}
 	}
+	// Detail can hold what the harness printed.
+	c.log.Info("no session was started", "generation", gen, "code", string(e.Code))
+	c.watchNoStart(began, gen, e.Code)
 	exit := mustJSON(exitRecord{Code: string(e.Code)})
 	row := store.Generation{ConversationID: c.id, Number: gen, StartedAt: c.h.now(), ExitedAt: c.h.now(), Exit: exit}
 	if e.Code == CodeExitUnproven {
 		// Nothing was spawned in this generation; the earlier one stays open.
-		c.log.Warn("the previous process may still run", "error", e)
+		c.log.Warn("the previous process may still run", "generation", gen, "error", e)
 	}
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateGeneration(ctx, row) })
 	// The cause comes before what follows from it, for who reads the journal.
@@ -438,7 +448,7 @@ func (c *conversation) endNow(s *session) {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.h.cfg.EndGrace+10*time.Second)
 		defer cancel()
 		if err := s.proc.End(ctx, c.h.cfg.EndGrace); err != nil {
-			c.log.Error("the harness could not be ended", "pid", s.proc.PID(), "error", err)
+			s.log.Error("the harness could not be ended", "pid", s.proc.PID(), "error", err)
 		}
 		// A grandchild may keep the pipe open; reading ends here all the same.
 		s.conn.Close()
@@ -485,7 +495,7 @@ func (c *conversation) inputEnded() {
 func (c *conversation) reap(s *session) {
 	go func() {
 		if err := s.proc.End(context.WithoutCancel(c.ctx), c.h.cfg.EndGrace); err != nil {
-			c.log.Error("processes of the harness are left", "pid", s.proc.PID(), "error", err)
+			s.log.Error("processes of the harness are left", "pid", s.proc.PID(), "error", err)
 		}
 		select {
 		case <-s.inputDone:
@@ -509,6 +519,10 @@ func (c *conversation) exited(s *session) {
 	c.saveGeneration(s)
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.DropOutbox(ctx, c.id, s.gen, s.outSeq) })
 	cause := exitCause(s, exit, stderr)
+	if s.watch != nil && s.watch.ready.IsZero() {
+		c.watchNoStart(s.watch.began, s.gen, cause.Code)
+	}
+	s.log.Info("the session ended", "pid", s.proc.PID(), "cause", string(cause.Code), "status", exit.Code, "signal", exit.Signal)
 	c.settleAfterExit(s, cause)
 	_ = s.inst.Close(c.ctx)
 	c.sess = nil

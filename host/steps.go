@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/aoagents/ao-host/abi"
@@ -42,6 +43,9 @@ func (c *conversation) frames(fs []frame) {
 
 func (c *conversation) frame(f *frame) {
 	s := c.sess
+	if s.log.Enabled(c.ctx, slog.LevelDebug) {
+		s.log.Debug("from the harness", "kind", f.Kind.String(), "method", f.Method, "bytes", f.Size)
+	}
 	if s.ending == string(CodeBindingFault) {
 		return
 	}
@@ -59,6 +63,7 @@ func (c *conversation) frame(f *frame) {
 	case transport.Result, transport.Error:
 		c.response(f)
 	default:
+		c.countDropped("junk")
 		c.once("junk", func() {
 			c.journalValue(EventWarning, "", abi.Warning{Code: string(CodeLineSkipped), Message: codeTexts[CodeLineSkipped] + " " + f.Note})
 		})
@@ -80,8 +85,9 @@ func (c *conversation) violation(method string, err error) {
 	if err == nil {
 		return
 	}
+	c.countViolation("inbound")
 	c.once("violation "+method, func() {
-		c.log.Debug("schema violation", "method", method, "error", err)
+		c.sess.log.Debug("schema violation", "method", method, "error", err)
 		c.journalValue(EventWarning, "", abi.Warning{Code: string(CodeSchemaViolation), Message: fmt.Sprintf("%s Method %s: %v", codeTexts[CodeSchemaViolation], method, err)})
 	})
 }
@@ -89,6 +95,7 @@ func (c *conversation) violation(method string, err error) {
 // oversize deals with a line that was skipped: a call it answers fails, a
 // request it makes is declined, anything else is told.
 func (c *conversation) oversize(f *frame) {
+	c.countDropped("oversize")
 	c.journalValue(EventWarning, "", abi.Warning{Code: string(CodeLineSkipped),
 		Message: fmt.Sprintf("The harness printed a line of %d bytes; at most %d are taken. It was skipped.", f.Size, c.h.cfg.MaxLine)})
 	switch f.Kind {
@@ -115,7 +122,7 @@ func (c *conversation) request(f *frame) {
 		}
 	}
 	if !known {
-		c.log.Debug("unknown request", "method", f.Method)
+		c.sess.log.Debug("unknown request", "method", f.Method)
 		c.sendReply(f.ID, nil, &abi.CallError{Code: -32601, Message: "method not found"}, "")
 		return
 	}
@@ -139,7 +146,7 @@ func (c *conversation) response(f *frame) {
 	id, ok := ourID(f.ID)
 	k := s.calls[id]
 	if !ok || k == nil {
-		c.log.Debug("an answer to no call of ours was dropped")
+		c.sess.log.Debug("an answer to no call of ours was dropped")
 		return
 	}
 	delete(s.calls, id)
@@ -192,7 +199,14 @@ func (c *conversation) step(ev *abi.Event, allow string) {
 	s.inputSeq++
 	s.sinceSave += len(in)
 	s.inst.SetNow(ev.Now)
-	out, _, err := s.inst.Step(c.ctx, in)
+	var began time.Time
+	if s.watch != nil {
+		began = time.Now()
+	}
+	out, fuel, err := s.inst.Step(c.ctx, in)
+	if s.watch != nil {
+		c.watchStep(s, ev, len(in), began, fuel, err != nil)
+	}
 	var effects []abi.Effect
 	if err == nil {
 		if effects, err = s.effects.Decode(out); err != nil {
@@ -274,8 +288,10 @@ func (c *conversation) fault(err error, saving bool) {
 		s.ending = string(CodeBindingFault)
 		return
 	}
-	// What the module printed can hold what the harness said, so it is not logged.
-	c.log.Error("binding fault", "harness", c.row.Harness, "kind", f.Kind, "error", err)
+	// What the module printed can hold what the harness said.
+	s.log.Error("binding fault", "harness", c.row.Harness, "kind", f.Kind, "binding", s.binding.info.Digest)
+	s.log.Debug("binding fault", "error", err, "printed", f.Stderr)
+	c.countFault(f.Kind)
 	c.h.bindings.faulted(s.binding.info.Digest)
 	stderr := tail(f.Stderr, 4000)
 	s.inputSeq++
@@ -356,7 +372,7 @@ func (c *conversation) apply(e *abi.Effect, seq uint64, index int, allow string)
 		delete(s.timers, name)
 		c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.ClearTimer(ctx, c.id, gen, name) })
 	case e.Log != nil:
-		c.log.Debug("binding", "text", e.Log.Text)
+		c.sess.log.Debug("binding", "text", e.Log.Text)
 	}
 }
 
@@ -379,6 +395,7 @@ func (c *conversation) doCall(k *abi.Call, seq uint64, index int) {
 		return
 	}
 	if err := s.validator.outbound(schemas.Request, k.Method, k.Params); err != nil {
+		c.countViolation("outbound")
 		c.setProblem(abi.Problem{Code: string(CodeOutboundSchema), Field: k.Method, Message: fmt.Sprintf("%s %v", codeTexts[CodeOutboundSchema], err)})
 		refuse("schema", err.Error())
 		return
@@ -412,6 +429,7 @@ func (c *conversation) doNotify(n *abi.Notify) {
 		return
 	}
 	if err := s.validator.outbound(schemas.Notification, n.Method, n.Params); err != nil {
+		c.countViolation("outbound")
 		c.setProblem(abi.Problem{Code: string(CodeOutboundSchema), Field: n.Method, Message: fmt.Sprintf("%s %v", codeTexts[CodeOutboundSchema], err)})
 		return
 	}
@@ -424,7 +442,7 @@ func (c *conversation) doReply(r *abi.ReplyTo, allow string) {
 	s := c.sess
 	q := s.requests[r.Token]
 	if q == nil {
-		c.log.Debug("a reply to no open request was dropped", "token", r.Token)
+		c.sess.log.Debug("a reply to no open request was dropped", "token", r.Token)
 		return
 	}
 	if q.interactive && allow != r.Token {
@@ -436,6 +454,7 @@ func (c *conversation) doReply(r *abi.ReplyTo, allow string) {
 	result, cerr := r.Result, r.Error
 	if cerr == nil {
 		if err := s.validator.outbound(schemas.Result, q.method, result); err != nil {
+			c.countViolation("outbound")
 			c.setProblem(abi.Problem{Code: string(CodeOutboundSchema), Field: q.method, Message: fmt.Sprintf("%s %v", codeTexts[CodeOutboundSchema], err)})
 			result, cerr = nil, &abi.CallError{Code: -32603, Message: "the answer could not be encoded"}
 			if k != nil && k.State == store.InteractionClaimed {
@@ -472,6 +491,9 @@ func (c *conversation) send(line []byte, turnID, cardID string) uint64 {
 	s := c.sess
 	s.outSeq++
 	id := s.outSeq
+	if s.log.Enabled(c.ctx, slog.LevelDebug) {
+		s.log.Debug("to the harness", "frame", id, "bytes", len(line))
+	}
 	row := store.Outbox{ConversationID: c.id, Generation: s.gen, ID: id, TurnID: turnID, InteractionID: cardID, Frame: line}
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.InsertOutbox(ctx, row) })
 	c.tx.then(func() { s.conn.Send(id, line) })

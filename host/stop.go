@@ -209,6 +209,7 @@ func (c *conversation) steer(ctx context.Context, m Message, content []abi.Conte
 	var t *turn
 	err := c.transact(ctx, func() error {
 		t = c.accept(newSubmission{clientID: m.ClientID, origin: abi.OriginSteer, content: content, blobs: blobs, settings: settings, rev: c.row.SettingsRev})
+		t.links = c.linksOf(ctx)
 		c.unblock()
 		if !native {
 			for _, o := range append([]*turn(nil), c.live...) {
@@ -229,6 +230,7 @@ func (c *conversation) steer(ctx context.Context, m Message, content []abi.Conte
 	case native:
 		t.steerOf = running.ID
 		t.claimed = true
+		c.watchTurn(t)
 		c.step(&abi.Event{Steer: &abi.Steer{Turn: running.ID, Steer: t.ID, ClientID: t.ClientID, Content: withPlaceholders(t.content), Settings: t.settings}}, "")
 	case c.caps.Steering != abi.SteeringNone:
 		c.cancelTurn(c.running, abi.WithdrawSteer, true)

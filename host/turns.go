@@ -91,7 +91,7 @@ func (c *conversation) onDelivery(d *abi.Delivery) {
 	status := d.Status
 	if status == abi.DeliveryNotSent && t.State == store.TurnDispatched && !t.notWritten && t.steerOf == "" {
 		// The frame is on its way: only the provider's word can undo that (rule 20).
-		c.log.Warn("a binding said not_sent of a turn that was dispatched", "turn", t.ID)
+		c.sess.log.Warn("a binding said not_sent of a turn that was dispatched", "turn", t.ID)
 		status = abi.DeliveryUnknown
 	}
 	switch status {
@@ -131,6 +131,7 @@ func (c *conversation) delivered(t *turn, evidence string) {
 	if t.StartedAt.IsZero() {
 		t.StartedAt = c.h.now()
 	}
+	c.sess.log.Info("the agent has the message", "turn", t.ID)
 	c.saveTurn(t)
 	c.setProblem(abi.Problem{Code: string(CodePermissionDiffers), Field: "permission", Resolved: true})
 	c.answerDelivered(t)
@@ -224,6 +225,8 @@ func (c *conversation) endTurn(t *turn, state store.TurnState, code, message str
 			c.observeFamily()
 		}
 	}
+	c.unwatchTurn(t)
+	c.generationLog(t.Generation).Info("a turn ended", "turn", t.ID, "state", string(state), "code", knownCode(code))
 	c.saveTurn(t)
 	if c.stop != nil && c.stop.turn == t.ID {
 		c.stop = nil
@@ -245,6 +248,8 @@ func (c *conversation) requeue(t *turn, evidence string) {
 	if c.running == t {
 		c.running = nil
 	}
+	c.unwatchTurn(t)
+	c.generationLog(t.Generation).Info("a turn waits again", "turn", t.ID)
 	c.saveTurn(t)
 	if c.blocked {
 		// It was running when that was decided, and waits only now.

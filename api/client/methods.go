@@ -42,6 +42,16 @@ func (c *Client) Controls(ctx context.Context, conversation string) (host.Contro
 	return call[host.Controls](ctx, c, "getControls", nil, conversation)
 }
 
+// LogLevel returns the log level that was set for a conversation.
+func (c *Client) LogLevel(ctx context.Context, conversation string) (host.LogLevel, error) {
+	return call[host.LogLevel](ctx, c, "getLogLevel", nil, conversation)
+}
+
+// SetLogLevel raises or lowers the log of one conversation.
+func (c *Client) SetLogLevel(ctx context.Context, conversation string, l host.LogLevel) (host.LogLevel, error) {
+	return call[host.LogLevel](ctx, c, "setLogLevel", l, conversation)
+}
+
 // ConfigureNextTurn changes the remembered settings.
 func (c *Client) ConfigureNextTurn(ctx context.Context, conversation string, expectedRevision int64, p host.SettingsPatch) (host.Controls, error) {
 	return call[host.Controls](ctx, c, "changeSettings", host.SettingsChange{Revision: expectedRevision, Patch: p}, conversation)

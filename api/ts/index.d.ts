@@ -793,6 +793,13 @@ export interface Limits {
 }
 
 /**
+ * LogLevel is the level from which on a conversation's records are logged: debug, info, warn or error, or empty for that of the logger itself.
+ */
+export interface LogLevel {
+  level: string;
+}
+
+/**
  * Manifest is the JSON of the ao.manifest section. It is read without running any code. What it asks for is granted by the user only (DESIGN §3).
  */
 export interface Manifest {
@@ -1649,6 +1656,30 @@ export interface Operations {
     headers: { "Idempotency-Key"?: string };
     body: undefined;
     result: Controls;
+  };
+  /**
+   * Returns the log level that was set for a conversation, empty if none was.
+   */
+  getLogLevel: {
+    method: "GET";
+    path: "/v1/conversations/{conversation}/log-level";
+    params: { "conversation": string };
+    query: Record<string, never>;
+    headers: Record<string, never>;
+    body: undefined;
+    result: LogLevel;
+  };
+  /**
+   * Raises or lowers the log of one conversation without the others, until the host is closed.
+   */
+  setLogLevel: {
+    method: "POST";
+    path: "/v1/conversations/{conversation}/log-level";
+    params: { "conversation": string };
+    query: Record<string, never>;
+    headers: { "Idempotency-Key"?: string };
+    body: LogLevel;
+    result: LogLevel;
   };
   /**
    * Yields the journal of a conversation after the given number: first everything since, then live, until ctx ends, the host is closed, or the caller stops.
