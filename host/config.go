@@ -52,6 +52,11 @@ type Config struct {
 	// LeaveIdle: conversations with queued or unsettled work from before are not
 	// started at Open, only when they are used.
 	LeaveIdle bool
+	// Dedicated: the process does nothing but run this host, as a daemon does, and
+	// starts no other programs. Every process that descends from it then counts as a
+	// harness's, see [ConnContext]. On Linux it also becomes the parent of what its
+	// descendants leave behind, so that none escapes by detaching itself.
+	Dedicated bool
 	// MaxLine is the longest line taken from a harness, in bytes; default 16 MiB.
 	MaxLine int
 	// MaxMessage bounds the text of a message, in bytes; default 1 MiB.

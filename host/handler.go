@@ -38,7 +38,8 @@ const (
 // a loopback name only, so that neither a web page that has a name resolve to
 // this machine nor another machine gets through; requests of other origins are
 // refused, and there are no CORS headers. It knows no users: whoever can connect
-// may do everything, so put it on a socket with mode 0600, or behind a token.
+// may do everything, so put it on a socket with mode 0600 in a server that uses
+// [ConnContext], or behind a token, see [RequireToken].
 //
 // It works below any prefix with http.StripPrefix. A wrapper around the
 // http.ResponseWriter must offer Unwrap, as http.ResponseController asks, or
@@ -79,6 +80,10 @@ func (s *server) handler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if why := foreign(r); why != "" {
 			s.writeProblem(w, fail(CodeForeignRequest, "%s", why))
+			return
+		}
+		if err := s.refusedOrigin(r); err != nil {
+			s.writeProblem(w, err)
 			return
 		}
 		mux.ServeHTTP(w, r)

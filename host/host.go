@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/aoagents/ao-host/host/internal/engine"
+	"github.com/aoagents/ao-host/host/internal/process"
 	"github.com/aoagents/ao-host/store"
 )
 
@@ -20,6 +21,8 @@ type Host struct {
 	feed     *feed
 	levels   *levels
 	tel      *telemetry
+	// letGo ends the adoption of descendants, see Config.Dedicated.
+	letGo func()
 
 	mu     sync.Mutex
 	actors map[string]*conversation
@@ -55,7 +58,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, storeError(err)
 	}
-	h := &Host{cfg: cfg, store: st, actors: map[string]*conversation{}, feed: newFeed(), env: newLaunchEnv(cfg), levels: newLevels(cfg.LogLevels), tel: newTelemetry(cfg)}
+	h := &Host{cfg: cfg, store: st, actors: map[string]*conversation{}, feed: newFeed(), env: newLaunchEnv(cfg), levels: newLevels(cfg.LogLevels), tel: newTelemetry(cfg), letGo: func() {}}
 	h.engine, err = engine.New(ctx, engine.Config{CacheDir: filepath.Join(cfg.CacheDir, "native"), DigestDir: cfg.DigestDir})
 	if err != nil {
 		return nil, errors.Join(fail(CodeStoreFailed, "The cache of compiled bindings could not be opened: %v.", err), st.Close())
@@ -63,6 +66,13 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	h.bindings = newRegistry(h)
 	if err := h.bindings.loadBuiltIn(); err != nil {
 		return nil, errors.Join(err, h.engine.Close(ctx), st.Close())
+	}
+	if cfg.Dedicated {
+		if letGo, err := process.Adopt(); err != nil {
+			cfg.Logger.Warn("agents that detach themselves will not be told from the user", "error", err)
+		} else {
+			h.letGo = letGo
+		}
 	}
 	st.Notify(h.feed.advance)
 	if err := h.recover(ctx); err != nil {
@@ -92,6 +102,7 @@ func (h *Host) Close(ctx context.Context) error {
 	}
 	wg.Wait()
 	h.feed.close()
+	h.letGo()
 	return errors.Join(h.engine.Close(context.WithoutCancel(ctx)), h.store.Close())
 }
 

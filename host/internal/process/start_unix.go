@@ -90,30 +90,25 @@ func launch(program string, spec Spec, env []string) (*Process, error) {
 		}
 	}
 	attr := &os.ProcAttr{Dir: spec.Dir, Env: env, Files: files.child[:], Sys: &syscall.SysProcAttr{Setsid: true}}
-	started, err := os.StartProcess(program, spec.Argv, attr)
+	started, kin, err := begin(program, spec.Argv, attr)
 	for i := 0; i < busyRetries && errors.Is(err, syscall.ETXTBSY); i++ {
 		time.Sleep(busyDelay)
-		started, err = os.StartProcess(program, spec.Argv, attr)
+		started, kin, err = begin(program, spec.Argv, attr)
 	}
 	if err != nil {
 		files.closeOurEnds()
+		var u *unreadable
+		if errors.As(err, &u) {
+			return nil, errorf(CodeLaunchFailed, u.err, "The start time of process %d cannot be read, so its exit could never be proven. Make the process table readable (mount /proc).", u.pid)
+		}
 		return nil, launchError(program, spec.Dir, spec.RealDir, err)
-	}
-	// The child cannot vanish before it is waited for, so this reads the child's
-	// own start time and nobody else's.
-	self, ok, err := inspect(started.Pid)
-	if err != nil || !ok {
-		_ = started.Kill()
-		_, _ = started.Wait()
-		files.closeOurEnds()
-		return nil, errorf(CodeLaunchFailed, err, "The start time of process %d cannot be read, so its exit could never be proven. Make the process table readable (mount /proc).", started.Pid)
 	}
 	if spec.StderrLimit <= 0 {
 		spec.StderrLimit = DefaultStderrLimit
 	}
 	p := &Process{
 		os:         started,
-		family:     &family{root: started.Pid, start: self.start},
+		family:     kin,
 		stdin:      files.ours[0],
 		stdout:     files.ours[1],
 		stderr:     files.ours[2],
@@ -286,6 +281,7 @@ func (p *Process) End(ctx context.Context, grace time.Duration) error {
 	p.waitStderr()
 	_ = p.stderr.Close()
 	<-p.stderrDone
+	forget(p.family)
 	p.ended = true
 	return nil
 }

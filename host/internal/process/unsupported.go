@@ -60,3 +60,12 @@ func LoginEnv(context.Context, string, time.Duration) ([]string, error) {
 func ownEnv() []string { return os.Environ() }
 
 func isNotDir(error) bool { return false }
+
+// Origin is what is known of where a process comes from.
+type Origin struct{ Child, Own bool }
+
+// OriginOf fails with the code unsupported_platform.
+func OriginOf(int) (Origin, error) { return Origin{}, unsupported() }
+
+// Adopt does nothing.
+func Adopt() (stop func(), err error) { return func() {}, nil }

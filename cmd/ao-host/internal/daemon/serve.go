@@ -58,7 +58,8 @@ func Serve(ctx context.Context, cfg Config) (err error) {
 	if err != nil {
 		return err
 	}
-	cfg.Host.Dir = f.dir
+	// An agent must be known whatever it does to hide where it comes from.
+	cfg.Host.Dir, cfg.Host.Dedicated = f.dir, true
 	l, err := f.waitLock(ctx)
 	if err != nil {
 		return err
@@ -174,7 +175,7 @@ func (s *service) start() <-chan error {
 	serve := func(ln net.Listener, h http.Handler) {
 		srv := &http.Server{
 			Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-			ErrorLog: slog.NewLogLogger(s.cfg.Host.Logger.Handler(), slog.LevelDebug),
+			ConnContext: host.ConnContext, ErrorLog: slog.NewLogLogger(s.cfg.Host.Logger.Handler(), slog.LevelDebug),
 		}
 		s.servers = append(s.servers, srv)
 		go func() {
