@@ -105,6 +105,14 @@ func play(role string, args []string) int {
 		// A shell that runs something.
 		say("command")
 		return play("family", []string{"stubborn", "stay"})
+	case "detacher":
+		// What a program does to become a daemon: a session of its own, and a parent
+		// that leaves.
+		say("detacher")
+		return play("family", []string{"sleep+setsid", "leave"})
+	case "leaver":
+		say("leaver")
+		return play("family", []string{"sleep", "leave"})
 	case "forker":
 		// Forks on, against SIGKILL arriving process by process.
 		signal.Ignore(syscall.SIGTERM)
