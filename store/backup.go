@@ -44,6 +44,11 @@ func backup(ctx context.Context, db *sql.DB, dir string, version int64, now time
 	return removeOldBackups(dir)
 }
 
+func isBackup(name string) bool {
+	ok, _ := filepath.Match("backup-*.db", name) // the pattern is well formed
+	return ok
+}
+
 // removeOldBackups keeps the newest backups by the time they were written.
 func removeOldBackups(dir string) error {
 	entries, err := os.ReadDir(dir)
@@ -56,7 +61,7 @@ func removeOldBackups(dir string) error {
 	}
 	var files []file
 	for _, e := range entries {
-		if ok, _ := filepath.Match("backup-*.db", e.Name()); !ok {
+		if !isBackup(e.Name()) {
 			continue
 		}
 		fi, err := e.Info()

@@ -175,6 +175,10 @@ func readOnlyError(err error) *Error {
 	return &Error{Code: CodeReadOnly, Message: "The data folder cannot be written; change its permissions or choose another folder.", Err: err}
 }
 
+func unsupportedError() *Error {
+	return &Error{Code: CodeUnsupported, Message: "This operating system is not supported; use Linux or macOS."}
+}
+
 // errLost is for what was in a transaction that SQLite rolled back by itself.
 // https://sqlite.org/lang_transaction.html#response_to_errors_within_a_transaction
 func errLost() *Error {

@@ -32,10 +32,18 @@ func lockFolder(dir string) (*folderLock, error) {
 }
 
 func (l *folderLock) lockedError(dir string) *Error {
-	who := "Another process"
 	var h lockfile.Holder
 	if lockfile.Read(l.file, &h) && h.Alive() {
-		who = fmt.Sprintf("Process %d", h.PID)
+		return heldError(dir, h.PID)
+	}
+	return heldError(dir, 0)
+}
+
+// heldError says that a process has the folder; 0 is one that is not known.
+func heldError(dir string, pid int) *Error {
+	who := "Another process"
+	if pid > 0 {
+		who = fmt.Sprintf("Process %d", pid)
 	}
 	return &Error{Code: CodeLocked, Message: fmt.Sprintf(
 		"%s has the data folder %s open; use that process, end it, or choose another folder.", who, dir)}

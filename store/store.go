@@ -39,7 +39,7 @@ type Store struct {
 // written then), store_corrupt, store_failed, unsupported_platform.
 func Open(ctx context.Context, dir string, opts Options) (_ *Store, err error) {
 	if !lockfile.Supported {
-		return nil, &Error{Code: CodeUnsupported, Message: "This operating system is not supported; use Linux or macOS."}
+		return nil, unsupportedError()
 	}
 	opts = opts.withDefaults()
 	if dir, err = filepath.Abs(dir); err != nil {
@@ -145,10 +145,19 @@ const (
 )
 
 func openPool(path string, opts Options, pragmas string) (*sql.DB, error) {
+	return openPoolMode(path, opts, pragmas, "")
+}
+
+// openPoolMode is openPool with one of SQLite's modes of a URI, "ro" for reading
+// only; empty is the usual one.
+func openPoolMode(path string, opts Options, pragmas, mode string) (*sql.DB, error) {
 	// SQLite takes any path as a file: URI, whatever characters it has.
 	name := url.URL{Scheme: "file", OmitHost: true, Path: path}
 	// modeof gives the log the mode of the data file when SQLite creates it.
 	query := url.Values{"modeof": {path}, "vfs": {opts.vfs}}
+	if mode != "" {
+		query.Set("mode", mode)
+	}
 	// SQLite does not take a plus sign for a space.
 	name.RawQuery = strings.ReplaceAll(query.Encode(), "+", "%20")
 	pool, err := driver.Open(name.String(), func(c *sqlite3.Conn) error {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"os"
 	"strings"
 	"time"
 )
@@ -22,6 +23,7 @@ type Login struct {
 	known   bool
 	env     []string
 	reason  error
+	took    time.Duration
 }
 
 // NewLogin prepares the environment of a shell; see [LoginEnv].
@@ -42,12 +44,32 @@ func (l *Login) Env(ctx context.Context) ([]string, error) {
 	if l.known {
 		return l.env, l.reason
 	}
+	began := time.Now()
 	env, err := LoginEnv(ctx, l.shell, l.timeout)
 	if err != nil && ctx.Err() != nil {
 		return env, err
 	}
-	l.known, l.env, l.reason = true, env, err
+	l.known, l.env, l.reason, l.took = true, env, err, time.Since(began)
 	return env, err
+}
+
+// Took returns the shell that was asked, and how long it took, 0 before the first
+// [Login.Env] has returned.
+func (l *Login) Took() (shell string, took time.Duration) {
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	return LoginShell(l.shell), l.took
+}
+
+// LoginShell is the shell that a path means: empty is $SHELL, else /bin/sh.
+func LoginShell(path string) string {
+	if path == "" {
+		path = os.Getenv("SHELL")
+	}
+	if path == "" {
+		path = "/bin/sh"
+	}
+	return path
 }
 
 func loginError(cause error) *Error {

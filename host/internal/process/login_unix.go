@@ -33,12 +33,7 @@ func ownEnv() []string { return os.Environ() }
 // empty stdin, so one that asks something does not hang; one that does is ended
 // at the timeout, with all it started.
 func LoginEnv(ctx context.Context, shell string, timeout time.Duration) ([]string, error) {
-	if shell == "" {
-		shell = os.Getenv("SHELL")
-	}
-	if shell == "" {
-		shell = "/bin/sh"
-	}
+	shell = LoginShell(shell)
 	if timeout <= 0 {
 		timeout = DefaultLoginTimeout
 	}

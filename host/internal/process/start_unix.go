@@ -53,31 +53,44 @@ type Process struct {
 
 // Start starts a child. The error is an [*Error].
 func Start(spec Spec) (*Process, error) {
+	program, env, err := prepare(spec)
+	if err != nil {
+		return nil, err
+	}
+	return launch(program, spec, env)
+}
+
+// Find checks what [Start] would start, without starting it, and returns the
+// absolute path of the program.
+func Find(spec Spec) (program string, err error) {
+	program, _, err = prepare(spec)
+	return program, err
+}
+
+// prepare checks a spec and returns the program and the whole environment. The
+// program is named too when only its interpreter is missing.
+func prepare(spec Spec) (program string, env []string, err error) {
 	if len(spec.Argv) == 0 || spec.Argv[0] == "" {
-		return nil, errorf(CodeLaunchFailed, nil, "There is no command to start. The manifest's launch argv is empty.")
+		return "", nil, errorf(CodeLaunchFailed, nil, "There is no command to start. The manifest's launch argv is empty.")
 	}
 	for _, s := range append(append([]string{spec.Dir}, spec.Argv...), spec.Env...) {
 		if strings.Contains(s, "\x00") {
-			return nil, errorf(CodeLaunchFailed, nil, "An argument, a variable or the working directory holds a zero byte: %q.", s)
+			return "", nil, errorf(CodeLaunchFailed, nil, "An argument, a variable or the working directory holds a zero byte: %q.", s)
 		}
 	}
-	env := slices.Clone(spec.Env)
+	env = slices.Clone(spec.Env)
 	if spec.Dir != "" {
 		if err := checkDir(spec.Dir, spec.RealDir); err != nil {
-			return nil, err
+			return "", nil, err
 		}
 		env = append(env, "PWD="+spec.Dir)
 	}
 	// Never nil: that would mean the host's own environment.
 	env = lastOnly(env)
-	program, err := findCommand(spec.Argv[0], spec.Dir, env)
-	if err != nil {
-		return nil, err
+	if program, err = findCommand(spec.Argv[0], spec.Dir, env); err != nil {
+		return "", nil, err
 	}
-	if err := checkInterpreter(program, spec.Dir, env); err != nil {
-		return nil, err
-	}
-	return launch(program, spec, env)
+	return program, env, checkInterpreter(program, spec.Dir, env)
 }
 
 func launch(program string, spec Spec, env []string) (*Process, error) {

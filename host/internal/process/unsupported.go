@@ -19,6 +19,9 @@ func unsupported() *Error {
 // Start always fails with the code unsupported_platform.
 func Start(Spec) (*Process, error) { return nil, unsupported() }
 
+// Find always fails with the code unsupported_platform.
+func Find(Spec) (string, error) { return "", unsupported() }
+
 // Stdin is nil.
 func (*Process) Stdin() io.WriteCloser { return nil }
 
