@@ -2,6 +2,7 @@ package host
 
 import (
 	"log/slog"
+	"path/filepath"
 	"runtime/debug"
 	"time"
 
@@ -109,6 +110,27 @@ func (c Config) withDefaults() Config {
 	dur(&c.StopGrace, 4*time.Second)
 	dur(&c.EndGrace, 3*time.Second)
 	return c
+}
+
+// located makes the paths absolute and fills in those that follow from Dir.
+func (c Config) located() (Config, error) {
+	if c.Dir == "" {
+		return c, failField(CodeInvalidArgument, "Dir", "No data folder was given.")
+	}
+	dir, err := filepath.Abs(c.Dir)
+	if err != nil {
+		return c, failField(CodeInvalidArgument, "Dir", "The data folder %q is not a usable path: %v.", c.Dir, err)
+	}
+	c.Dir = dir
+	below := func(p *string, name string) {
+		if *p == "" {
+			*p = filepath.Join(dir, name)
+		}
+	}
+	below(&c.BindingDir, "bindings")
+	below(&c.CacheDir, "cache")
+	below(&c.DigestDir, "native-digests")
+	return c, nil
 }
 
 // Version is the version of this module as the build recorded it.

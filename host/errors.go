@@ -70,6 +70,12 @@ const (
 	CodeStoreFull           Code = "store_full"
 	CodeStoreNewer          Code = "store_newer"
 	CodeStoreCorrupt        Code = "store_corrupt"
+	CodeStoreOlder          Code = "store_older"
+	CodeDiskLow             Code = "disk_low"
+	CodeLoginEnv            Code = "login_environment_unavailable"
+	CodeLoginEnvSlow        Code = "login_environment_slow"
+	CodeSignInUnproven      Code = "sign_in_unproven"
+	CodeProviderUnread      Code = "provider_version_unread"
 	CodeStoreFailed         Code = "store_failed"
 	CodeUnsupportedPlatform Code = "unsupported_platform"
 	CodeResync              Code = "resync"
@@ -165,6 +171,12 @@ var codeTexts = map[Code]string{
 	CodeStoreFull:           "The disk is full, so nothing was accepted. Free some space and try again.",
 	CodeStoreNewer:          "The data folder was written by a newer version. Update ao-host; nothing was changed.",
 	CodeStoreCorrupt:        "The data file is damaged. Restore one of the backups beside it.",
+	CodeStoreOlder:          "The data folder was written by an older version. There is nothing to do: it is brought up to date when it is next opened, after a backup.",
+	CodeDiskLow:             "There is little room on the disk; when it is full nothing more is accepted. Free some space.",
+	CodeLoginEnv:            "The environment of the login shell is not known, so harnesses are started from that of this program and may not be found. Correct the shell's start files, or give the path of the harness's command.",
+	CodeLoginEnvSlow:        "The login shell takes long to start, and with it the first start of a harness. Make its start files faster.",
+	CodeSignInUnproven:      "The harness may not be signed in. If it asks for that, run its sign-in command; a credential in the system's keychain is not seen here.",
+	CodeProviderUnread:      "The version of the harness is not known before it is started. Start it once without sending anything: ao-host doctor --probe.",
 	CodeStoreFailed:         "The data file could not be read or written. The message says why.",
 	CodeUnsupportedPlatform: "This operating system is not supported. Use Linux or macOS.",
 	CodeResync:              "The journal no longer goes back that far. Read the conversation as it is now and continue from its newest event.",

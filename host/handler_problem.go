@@ -97,6 +97,8 @@ var statuses = map[Code]int{
 	CodeRelaunch:            http.StatusConflict,
 	CodePermissionDiffers:   http.StatusConflict,
 
+	CodeStoreOlder: http.StatusConflict,
+
 	CodeResync: http.StatusGone,
 
 	CodeMessageTooLarge: http.StatusRequestEntityTooLarge,
@@ -138,6 +140,10 @@ var statuses = map[Code]int{
 	CodeHarnessExited:      http.StatusBadGateway,
 	CodeProviderVersion:    http.StatusBadGateway,
 	CodeSignInNeeded:       http.StatusBadGateway,
+	CodeLoginEnv:           http.StatusBadGateway,
+	CodeLoginEnvSlow:       http.StatusBadGateway,
+	CodeSignInUnproven:     http.StatusBadGateway,
+	CodeProviderUnread:     http.StatusBadGateway,
 	CodeBindingFault:       http.StatusBadGateway,
 	CodeOutboundSchema:     http.StatusBadGateway,
 	CodeSessionReplaced:    http.StatusBadGateway,
@@ -160,6 +166,7 @@ var statuses = map[Code]int{
 
 	CodeStartSlow: http.StatusGatewayTimeout,
 
+	CodeDiskLow:   http.StatusInsufficientStorage,
 	CodeStoreFull: http.StatusInsufficientStorage,
 }
 

@@ -225,6 +225,11 @@ func Routes() []Route {
 const conversationPath = "/v1/conversations/{conversation}"
 
 func hostRoutes() []Route {
+	diagnose := changes("diagnose", "Diagnose", "/v1/diagnose", nil, func(ctx context.Context, c *apiCall, b *DiagnoseOptions) (Diagnosis, error) {
+		return c.h.Diagnose(ctx, *b)
+	}, nil)
+	// Like the probe it changes nothing durable, and whoever leaves ends it.
+	diagnose.Key = KeyNone
 	return []Route{
 		reads("getVersion", "", "/v1/version", func(context.Context, *apiCall) (VersionInfo, error) {
 			return VersionInfo{Version: Version(), ABI: abi.Version}, nil
@@ -239,6 +244,7 @@ func hostRoutes() []Route {
 				return nil
 			},
 		},
+		diagnose,
 		reads("listBindings", "Bindings", "/v1/bindings", func(ctx context.Context, c *apiCall) (List[InstalledBinding], error) {
 			all, err := c.h.Bindings(ctx)
 			var out []InstalledBinding

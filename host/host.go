@@ -36,25 +36,11 @@ type Host struct {
 // Errors: store_locked, store_read_only, store_full, store_newer,
 // store_corrupt, and module errors of built-in bindings.
 func Open(ctx context.Context, cfg Config) (*Host, error) {
-	cfg = cfg.withDefaults()
-	if cfg.Dir == "" {
-		return nil, failField(CodeInvalidArgument, "Dir", "No data folder was given.")
-	}
-	dir, err := filepath.Abs(cfg.Dir)
+	cfg, err := cfg.withDefaults().located()
 	if err != nil {
-		return nil, failField(CodeInvalidArgument, "Dir", "The data folder %q is not a usable path: %v.", cfg.Dir, err)
+		return nil, err
 	}
-	cfg.Dir = dir
-	if cfg.BindingDir == "" {
-		cfg.BindingDir = filepath.Join(dir, "bindings")
-	}
-	if cfg.CacheDir == "" {
-		cfg.CacheDir = filepath.Join(dir, "cache")
-	}
-	if cfg.DigestDir == "" {
-		cfg.DigestDir = filepath.Join(dir, "native-digests")
-	}
-	st, err := store.Open(ctx, dir, store.Options{Now: cfg.Clock, Logger: cfg.Logger})
+	st, err := store.Open(ctx, cfg.Dir, store.Options{Now: cfg.Clock, Logger: cfg.Logger})
 	if err != nil {
 		return nil, storeError(err)
 	}
@@ -63,7 +49,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, errors.Join(fail(CodeStoreFailed, "The cache of compiled bindings could not be opened: %v.", err), st.Close())
 	}
-	h.bindings = newRegistry(h)
+	h.bindings = newRegistry(h, st.Grants)
 	if err := h.bindings.loadBuiltIn(); err != nil {
 		return nil, errors.Join(err, h.engine.Close(ctx), st.Close())
 	}

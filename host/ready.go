@@ -84,11 +84,16 @@ func (c *conversation) nativeOwner(native string) string {
 // checkProviderVersion warns of a version outside of the manifest's range.
 func (c *conversation) checkProviderVersion(v string) {
 	p := c.sess.binding.info.Manifest.Provider
-	if v == "" || (p.Min == "" || versionLess(p.Min, v) || p.Min == v) && (p.Max == "" || versionLess(v, p.Max) || p.Max == v) {
+	if v == "" || expects(p, v) {
 		return
 	}
 	c.setProblem(abi.Problem{Code: string(CodeProviderVersion), Field: "session",
 		Message: fmt.Sprintf("%s It has version %s; the binding was made for %s to %s.", codeTexts[CodeProviderVersion], v, p.Min, p.Max)})
+}
+
+// expects reports whether a version lies in the range a binding is expected to fit.
+func expects(p abi.Provider, v string) bool {
+	return (p.Min == "" || versionLess(p.Min, v) || p.Min == v) && (p.Max == "" || versionLess(v, p.Max) || p.Max == v)
 }
 
 // versionLess compares dotted versions number by number; a missing or

@@ -63,6 +63,8 @@ func (b *binding) compile(ctx context.Context) (*engine.Module, *schemas.Set, er
 // registry knows the built-in modules and those in the bindings folder.
 type registry struct {
 	h *Host
+	// grants reads the consents given.
+	grants func(context.Context) ([]store.Grant, error)
 
 	mu      sync.Mutex
 	builtIn map[string]*binding
@@ -70,8 +72,8 @@ type registry struct {
 	faults  map[string][]time.Time
 }
 
-func newRegistry(h *Host) *registry {
-	return &registry{h: h, builtIn: map[string]*binding{}, dropped: map[string]*binding{}, faults: map[string][]time.Time{}}
+func newRegistry(h *Host, grants func(context.Context) ([]store.Grant, error)) *registry {
+	return &registry{h: h, grants: grants, builtIn: map[string]*binding{}, dropped: map[string]*binding{}, faults: map[string][]time.Time{}}
 }
 
 func (r *registry) loadBuiltIn() error {
@@ -118,7 +120,7 @@ func (r *registry) scan(ctx context.Context) ([]listed, error) {
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, fail(CodeStoreFailed, "The bindings folder could not be read: %v.", err)
 	}
-	grants, err := r.h.store.Grants(ctx)
+	grants, err := r.grants(ctx)
 	if err != nil {
 		return nil, storeError(err)
 	}

@@ -8,8 +8,10 @@ import (
 	"github.com/aoagents/ao-host/host"
 )
 
+// signedOut is a harness that wants a sign-in.
+const signedOut = `{"methods":{"account/read":[{"result":{"account":null,"requiresOpenaiAuth":true}}]},"turns":[{"repeat":true,"steps":[{"say":"Done."}]}]}`
+
 func TestL6_S7_ASignInParksTheMessageNamesTheCommandAndSendsItOnce(t *testing.T) {
-	signedOut := `{"methods":{"account/read":[{"result":{"account":null,"requiresOpenaiAuth":true}}]},"turns":[{"repeat":true,"steps":[{"say":"Done."}]}]}`
 	r := newRig(t, signedOut)
 	turn := r.send("Go")
 	if msg := r.problem(host.CodeSignInNeeded); !strings.Contains(msg, "codex login") {

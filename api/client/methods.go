@@ -22,6 +22,11 @@ func (c *Client) Codes(ctx context.Context) ([]host.CodeInfo, error) {
 	return items(call[host.List[host.CodeInfo]](ctx, c, "listCodes", nil))
 }
 
+// Diagnose looks at the host, its data folder and the harnesses.
+func (c *Client) Diagnose(ctx context.Context, o host.DiagnoseOptions) (host.Diagnosis, error) {
+	return call[host.Diagnosis](ctx, c, "diagnose", o)
+}
+
 // Create is host.Host's method of that name, as are the following.
 func (c *Client) Create(ctx context.Context, n host.NewConversation) (host.Conversation, error) {
 	return call[host.Conversation](ctx, c, "createConversation", n)

@@ -208,6 +208,22 @@ export type AnswerState = "answered" | "skipped";
 export type Applies = "live" | "next-turn" | "relaunch";
 
 /**
+ * BindingCheck is the binding that a harness would use.
+ */
+export interface BindingCheck {
+  version: string;
+  digest: string;
+  built_in: boolean;
+  path?: string;
+  /**
+   * Tested are the provider versions it was tested with; it is expected to fit Min to Max.
+   */
+  tested: string[];
+  min: string;
+  max: string;
+}
+
+/**
  * Capabilities is what the live session advertises.
  */
 export interface Capabilities {
@@ -290,7 +306,7 @@ export interface Choice {
 /**
  * Code is a stable error code.
  */
-export type Code = "stale_revision" | "unknown_conversation" | "unknown_harness" | "unknown_turn" | "unknown_interaction" | "unknown_proposal" | "unknown_mode" | "unknown_permission" | "unknown_model" | "unknown_effort" | "unknown_option" | "interaction_stale" | "interaction_answered" | "answer_shape" | "answer_option" | "secret_follow_up" | "proposal_closed" | "empty_message" | "message_too_large" | "content_unsupported" | "turn_not_queued" | "turn_changed" | "turn_fixed" | "turn_not_retryable" | "retry_repeats_work" | "turn_not_running" | "nothing_running" | "client_id_reused" | "harness_not_found" | "harness_interpreter_missing" | "launch_failed" | "harness_exited" | "start_slow" | "start_aborted" | "provider_version" | "sign_in_needed" | "working_directory_missing" | "working_directory_not_a_directory" | "working_directory_changed" | "binding_fault" | "binding_quarantined" | "binding_not_allowed" | "module_truncated" | "module_foreign" | "module_component" | "module_invalid" | "manifest_missing" | "manifest_invalid" | "abi_unsupported" | "schemas_invalid" | "schemas_missing" | "outbound_schema" | "native_session_taken" | "store_locked" | "store_read_only" | "store_full" | "store_newer" | "store_corrupt" | "store_failed" | "unsupported_platform" | "resync" | "host_closed" | "invalid_argument" | "unknown_route" | "method_not_allowed" | "unsupported_media_type" | "foreign_request" | "host_unreachable" | "agent_origin" | "foreign_user" | "unauthorized" | "version_mismatch" | "daemon_not_started" | "socket_unusable" | "exit_unproven" | "uncertain_delivery" | "session_replaced" | "stop_unanswered" | "reply_refused" | "call_refused" | "schema_violation" | "line_skipped" | "too_many_requests" | "relaunch" | "permission_differs" | "delivery_rejected" | "not_sent" | "not_in_force" | "stopped" | "provider_outage" | "closed";
+export type Code = "stale_revision" | "unknown_conversation" | "unknown_harness" | "unknown_turn" | "unknown_interaction" | "unknown_proposal" | "unknown_mode" | "unknown_permission" | "unknown_model" | "unknown_effort" | "unknown_option" | "interaction_stale" | "interaction_answered" | "answer_shape" | "answer_option" | "secret_follow_up" | "proposal_closed" | "empty_message" | "message_too_large" | "content_unsupported" | "turn_not_queued" | "turn_changed" | "turn_fixed" | "turn_not_retryable" | "retry_repeats_work" | "turn_not_running" | "nothing_running" | "client_id_reused" | "harness_not_found" | "harness_interpreter_missing" | "launch_failed" | "harness_exited" | "start_slow" | "start_aborted" | "provider_version" | "sign_in_needed" | "working_directory_missing" | "working_directory_not_a_directory" | "working_directory_changed" | "binding_fault" | "binding_quarantined" | "binding_not_allowed" | "module_truncated" | "module_foreign" | "module_component" | "module_invalid" | "manifest_missing" | "manifest_invalid" | "abi_unsupported" | "schemas_invalid" | "schemas_missing" | "outbound_schema" | "native_session_taken" | "store_locked" | "store_read_only" | "store_full" | "store_newer" | "store_corrupt" | "store_older" | "disk_low" | "login_environment_unavailable" | "login_environment_slow" | "sign_in_unproven" | "provider_version_unread" | "store_failed" | "unsupported_platform" | "resync" | "host_closed" | "invalid_argument" | "unknown_route" | "method_not_allowed" | "unsupported_media_type" | "foreign_request" | "host_unreachable" | "agent_origin" | "foreign_user" | "unauthorized" | "version_mismatch" | "daemon_not_started" | "socket_unusable" | "exit_unproven" | "uncertain_delivery" | "session_replaced" | "stop_unanswered" | "reply_refused" | "call_refused" | "schema_violation" | "line_skipped" | "too_many_requests" | "relaunch" | "permission_differs" | "delivery_rejected" | "not_sent" | "not_in_force" | "stopped" | "provider_outage" | "closed";
 
 /**
  * CodeInfo is one row of the table of codes.
@@ -390,6 +406,35 @@ export interface Conversation {
 }
 
 /**
+ * DataCheck is the state of the data folder.
+ */
+export interface DataCheck {
+  dir: string;
+  exists: boolean;
+  /**
+   * Usable: it is open, or could be opened.
+   */
+  usable: boolean;
+  /**
+   * Schema is the version of the data, Known the one of this program.
+   */
+  schema: number;
+  known: number;
+  data_bytes: number;
+  log_bytes: number;
+  backup_bytes: number;
+  /**
+   * FreeBytes is the room on its disk, -1 where it is not known.
+   */
+  free_bytes: number;
+  /**
+   * Holder is the process that has it open, 0 for none.
+   */
+  holder?: number;
+  findings?: Finding[];
+}
+
+/**
  * Decision is one offered decision of a permission request or review.
  */
 export interface Decision {
@@ -434,6 +479,42 @@ export interface Delta {
   item: string;
   channel: Channel;
   text: string;
+}
+
+/**
+ * DiagnoseOptions say what to look at.
+ */
+export interface DiagnoseOptions {
+  /**
+   * Harnesses are ids; none means every harness that there is a binding for.
+   */
+  harnesses?: string[];
+  /**
+   * Probe also starts each harness once, in an empty folder and with a data folder of its own, up to the point where it could take a message. No message is sent and no turn is begun. Without it only the command that prints the harness's version is run.
+   */
+  probe?: boolean;
+}
+
+/**
+ * Diagnosis is what a host finds out about itself and the machine. It holds no credential and no value of a variable but PATH and SHELL.
+ */
+export interface Diagnosis {
+  at: string;
+  version: string;
+  abi: string;
+  go: string;
+  platform: string;
+  /**
+   * Host is the host that answers, nil when the folder was looked at from outside.
+   */
+  host?: HostCheck;
+  data: DataCheck;
+  environment: EnvironmentCheck;
+  harnesses: HarnessCheck[];
+  /**
+   * Modules are those in the bindings folder that cannot be used, or not yet.
+   */
+  modules?: ModuleCheck[];
 }
 
 /**
@@ -486,6 +567,31 @@ export interface EnvValue {
   name: string;
   value: string;
 }
+
+/**
+ * EnvironmentCheck is the environment that harnesses are started from.
+ */
+export interface EnvironmentCheck {
+  source: EnvironmentSource;
+  shell?: string;
+  /**
+   * TookMS is how long the shell took, in milliseconds.
+   */
+  took_ms?: number;
+  /**
+   * Path are the folders that commands are looked up in.
+   */
+  path: string[];
+  findings?: Finding[];
+}
+
+/**
+ * EnvironmentSource says where harnesses get their environment from.
+ * - `given`: the product configured it.
+ * - `login-shell`: the login shell was asked.
+ * - `own`: the login shell could not tell, so it is that of the process.
+ */
+export type EnvironmentSource = "given" | "login-shell" | "own";
 
 /**
  * One numbered entry of the journal; type says what the body is. A reader passes over types it does not know.
@@ -659,6 +765,19 @@ export interface FieldAnswer {
 }
 
 /**
+ * Finding is one thing that a diagnosis has to say.
+ */
+export interface Finding {
+  severity: Severity;
+  code: Code;
+  /**
+   * Text says what is the case, Advice what to do about it. Advice is left out where the text says it.
+   */
+  text: string;
+  advice?: string;
+}
+
+/**
  * Framing describes the lines on the pipe.
  */
 export interface Framing {
@@ -666,6 +785,56 @@ export interface Framing {
    * JSONRPC: frames carry the member "jsonrpc":"2.0".
    */
   jsonrpc: boolean;
+}
+
+/**
+ * HarnessCheck is the state of one harness.
+ */
+export interface HarnessCheck {
+  harness: string;
+  title?: string;
+  /**
+   * Usable: nothing is known that keeps a conversation from working.
+   */
+  usable: boolean;
+  binding?: BindingCheck;
+  /**
+   * Command is what starts it; Replaced: the configuration gives it, not the binding. Program is the file that its first word means.
+   */
+  command?: string[];
+  replaced?: boolean;
+  program?: string;
+  /**
+   * Version is what the program says about itself.
+   */
+  version?: string;
+  fit?: VersionFit;
+  /**
+   * Schemas is the provider version whose schemas check its traffic.
+   */
+  schemas?: string;
+  sign_in?: SignInCheck;
+  probe?: ProbeCheck;
+  findings?: Finding[];
+}
+
+/**
+ * HostCheck is the state of an open host.
+ */
+export interface HostCheck {
+  pid: number;
+  /**
+   * Conversations are those in memory, Sessions the provider processes.
+   */
+  conversations: number;
+  sessions: number;
+  goroutines: number;
+  /**
+   * HeapBytes is the memory in use, SystemBytes what was taken from the system.
+   */
+  heap_bytes: number;
+  system_bytes: number;
+  findings?: Finding[];
 }
 
 /**
@@ -916,6 +1085,17 @@ export interface ModelChoice {
 }
 
 /**
+ * ModuleCheck is a module in the bindings folder that is not used.
+ */
+export interface ModuleCheck {
+  path: string;
+  harness?: string;
+  version?: string;
+  digest?: string;
+  finding: Finding;
+}
+
+/**
  * Needs says what a person must do about a problem.
  * - ``: nothing.
  * - `relaunch`: a new process.
@@ -1045,6 +1225,19 @@ export interface PermissionChoice {
    * Dormant is set where the permission is remembered but not in force while planning (rule 6, one axis).
    */
   dormant?: boolean;
+}
+
+/**
+ * ProbeCheck is what a start of the harness showed.
+ */
+export interface ProbeCheck {
+  ready: boolean;
+  took_ms: number;
+  /**
+   * Modes and Models count what it offers.
+   */
+  modes?: number;
+  models?: number;
 }
 
 /**
@@ -1332,6 +1525,39 @@ export interface SettingsPatch {
 }
 
 /**
+ * Severity says how much a finding matters.
+ * - `error`: something cannot be used.
+ * - `warning`: it can be used, and may not do what is expected.
+ * - `note`: nothing is wrong; it may be worth knowing.
+ */
+export type Severity = "error" | "warning" | "note";
+
+/**
+ * SignInCheck is what was found about a sign-in, without reading anything of it.
+ */
+export interface SignInCheck {
+  state: SignInState;
+  /**
+   * Found are the names of variables that are set and the paths of files that are there.
+   */
+  found?: string[];
+  /**
+   * Command is what a person runs to sign in.
+   */
+  command?: string[];
+}
+
+/**
+ * SignInState says what is known about a harness's sign-in.
+ * - `found`: there is a trace of a sign-in. Whether it still holds only the provider knows.
+ * - `not-found`: there is none of the traces. A credential may be elsewhere, in the keychain of the system for example.
+ * - `unknown`: the binding does not say what to look for.
+ * - `needed`: the harness was started and asks for one.
+ * - `not-asked`: the harness was started and asked for none.
+ */
+export type SignInState = "found" | "not-found" | "unknown" | "needed" | "not-asked";
+
+/**
  * SignInTraces are what a harness that is signed in leaves on the machine. The host looks whether one of them is there, and reads none. That none is there proves nothing: a credential can be in the keychain of the system.
  */
 export interface SignInTraces {
@@ -1440,6 +1666,15 @@ export interface UsageView {
 }
 
 /**
+ * VersionFit says how a harness's version relates to those its binding is made for.
+ * - `tested`: the binding was tested with this version.
+ * - `expected`: it lies between the versions the binding is expected to fit.
+ * - `outside`: it is used all the same, with a warning.
+ * - `unknown`: the harness does not tell its version without being started.
+ */
+export type VersionFit = "tested" | "expected" | "outside" | "unknown";
+
+/**
  * VersionInfo names the versions of the host.
  */
 export interface VersionInfo {
@@ -1520,6 +1755,18 @@ export interface Operations {
     headers: Record<string, never>;
     body: undefined;
     result: unknown;
+  };
+  /**
+   * Is the function of that name for a host that is open: it tells its own state too, and harnesses are found the way this host starts them.
+   */
+  diagnose: {
+    method: "POST";
+    path: "/v1/diagnose";
+    params: Record<string, never>;
+    query: Record<string, never>;
+    headers: Record<string, never>;
+    body: DiagnoseOptions | undefined;
+    result: Diagnosis;
   };
   /**
    * Lists the built-in modules and those in the bindings folder, also those that cannot be used, with the reason.
