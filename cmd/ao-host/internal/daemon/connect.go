@@ -28,7 +28,11 @@ func Running(ctx context.Context, dir string) (*client.Client, Info, error) {
 	if !found {
 		return nil, Info{}, ErrNotRunning
 	}
-	c, info, err := f.ask(ctx, client.Options{})
+	return f.connect(ctx)
+}
+
+func (f folder) connect(ctx context.Context) (*client.Client, Info, error) {
+	c, info, err := f.ask(ctx)
 	if err != nil {
 		return nil, info, err
 	}
@@ -47,19 +51,16 @@ func (f folder) checkVersion(info Info) error {
 
 // ask asks the daemon who it is, and returns the client that did. The error is
 // [ErrNotRunning] when nobody answers at the socket.
-func (f folder) ask(ctx context.Context, opts client.Options) (*client.Client, Info, error) {
+func (f folder) ask(ctx context.Context) (*client.Client, Info, error) {
 	socket := f.socketPath()
-	if f.path(socketName) != socket {
-		// It is in a folder that anybody could have made.
-		if err := privateFolder(shortFolder(), false); errors.Is(err, fs.ErrNotExist) {
-			return nil, Info{}, ErrNotRunning
-		} else if err != nil {
-			return nil, Info{}, err
-		}
+	if err := f.checkPlace(); errors.Is(err, fs.ErrNotExist) {
+		return nil, Info{}, ErrNotRunning
+	} else if err != nil {
+		return nil, Info{}, err
 	}
 	limited, cancel := context.WithTimeout(ctx, askTimeout)
 	defer cancel()
-	c := client.Unix(socket, opts)
+	c := client.Unix(socket, client.Options{})
 	v, err := c.Version(limited)
 	if err == nil {
 		info, _ := f.holder()

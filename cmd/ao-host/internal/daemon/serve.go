@@ -10,7 +10,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/aoagents/ao-host/api/client"
 	"github.com/aoagents/ao-host/host"
 )
 
@@ -36,10 +35,10 @@ func (e *RunningError) Error() string {
 
 func processName(pid int) string { return fmt.Sprintf("Process %d", pid) }
 
+// lockPatience is how long a new daemon waits for one that ends; tests wait less.
+var lockPatience = 20 * time.Second
+
 const (
-	// lockPatience is how long a new daemon waits for one that ends, and for a
-	// command that has the folder open.
-	lockPatience = 20 * time.Second
 	pollInterval = 20 * time.Millisecond
 
 	defaultDrain = 15 * time.Second
@@ -99,7 +98,7 @@ func (f folder) waitLock(ctx context.Context) (*lock, error) {
 		if l != nil || err != nil {
 			return l, err
 		}
-		if c, info, err := f.ask(ctx, client.Options{}); err == nil {
+		if c, info, err := f.ask(ctx); err == nil {
 			return nil, errors.Join(&RunningError{info}, c.Close(ctx))
 		}
 		if time.Now().After(giveUp) {

@@ -35,7 +35,21 @@ func (f folder) socketPath() string {
 
 // shortFolder is the same for every process of a user: $TMPDIR and the like differ
 // between a desktop and a terminal.
-func shortFolder() string { return filepath.Join("/tmp", "ao-host-"+strconv.Itoa(os.Geteuid())) }
+func shortFolder() string {
+	return filepath.Join(shortParent, "ao-host-"+strconv.Itoa(os.Geteuid()))
+}
+
+// shortParent is where the folder of short paths is; tests have one of their own.
+var shortParent = "/tmp"
+
+// checkPlace says why the socket's folder must not be used by a client: outside of
+// the data folder anybody could have made it.
+func (f folder) checkPlace() error {
+	if f.path(socketName) == f.socketPath() {
+		return nil
+	}
+	return privateFolder(shortFolder(), false)
+}
 
 // privateFolder makes sure that the folder of a socket is the user's own and closed
 // to others. Anybody can make a folder in /tmp, so what is there is looked at.

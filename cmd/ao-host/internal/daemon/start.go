@@ -39,28 +39,36 @@ type Program struct {
 
 // Start connects to the daemon of a data folder, and starts one where none runs:
 // this program again, in a session of its own. It returns when the daemon answers.
+// The client starts it once more when it has gone and something is to be changed.
 // Besides the errors of [Running] they are those of [Serve], and daemon_not_started.
 func Start(ctx context.Context, dir string, program Program) (*client.Client, Info, error) {
-	if c, info, err := Running(ctx, dir); !errors.Is(err, ErrNotRunning) {
-		return c, info, err
+	f, info, err := ensure(ctx, dir, program)
+	if err != nil {
+		return nil, info, err
 	}
+	c, err := f.lasting(program)
+	return c, info, err
+}
+
+// ensure sees to it that a daemon answers.
+func ensure(ctx context.Context, dir string, program Program) (folder, Info, error) {
 	f, err := makeFolder(dir)
 	if err != nil {
-		return nil, Info{}, err
+		return f, Info{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
 	for {
+		c, info, err := f.connect(ctx)
+		if err == nil {
+			err = c.Close(ctx)
+		}
+		if !errors.Is(err, ErrNotRunning) {
+			return f, info, err
+		}
+		// What was started may have ended again, when it is asked.
 		if err := f.spawn(ctx, program); err != nil {
-			return nil, Info{}, err
-		}
-		// What was started answers, or another one that was first. It may end again
-		// before it is asked.
-		if c, info, err := Running(ctx, dir); !errors.Is(err, ErrNotRunning) {
-			return c, info, err
-		}
-		if err := pause(ctx, pollInterval); err != nil {
-			return nil, Info{}, f.notStarted(fmt.Errorf("it ended again and again: %w", err))
+			return f, Info{}, err
 		}
 	}
 }

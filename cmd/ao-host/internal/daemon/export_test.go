@@ -1,0 +1,34 @@
+package daemon
+
+import "time"
+
+// ShortParent sets where the folder of short paths is made, and returns it to what
+// it was.
+func ShortParent(dir string) (restore func()) {
+	old := shortParent
+	shortParent = dir
+	return func() { shortParent = old }
+}
+
+// ShortFolder, PrivateFolder and MaxSocketPath are about the place of a socket
+// whose path would be too long.
+func ShortFolder() string { return shortFolder() }
+
+func PrivateFolder(dir string, create bool) error { return privateFolder(dir, create) }
+
+const MaxSocketPath = maxSocketPath
+
+// LockName, SocketName and LogName are files of a data folder.
+const (
+	LockName   = lockName
+	SocketName = socketName
+	LogName    = logName
+	TokenName  = tokenName
+)
+
+// LockPatience sets how long a daemon waits for another one.
+func LockPatience(d time.Duration) (restore func()) {
+	old := lockPatience
+	lockPatience = d
+	return func() { lockPatience = old }
+}
