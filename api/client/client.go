@@ -84,6 +84,15 @@ func newClient(base string, opts Options) *Client {
 	return c
 }
 
+// WithPatience returns a client of the same host, over the same connections, whose
+// Events tries for another time to reach a host that has gone: negative means not
+// at all, for a caller that shows the loss and finds the host again itself.
+func (c *Client) WithPatience(d time.Duration) *Client {
+	other := *c
+	other.opts.Patience = d
+	return &other
+}
+
 // Close closes the idle connections. The host goes on.
 func (c *Client) Close(context.Context) error {
 	c.http.CloseIdleConnections()

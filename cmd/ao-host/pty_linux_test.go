@@ -31,6 +31,11 @@ type terminal struct {
 
 func openTerminal(t *testing.T, dir string, env []string, argv ...string) *terminal {
 	t.Helper()
+	return openTerminalOf(t, 80, 24, dir, env, argv...)
+}
+
+func openTerminalOf(t *testing.T, width, height int, dir string, env []string, argv ...string) *terminal {
+	t.Helper()
 	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -49,7 +54,7 @@ func openTerminal(t *testing.T, dir string, env []string, argv ...string) *termi
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: 24, Col: 80}); err != nil {
+	if err := unix.IoctlSetWinsize(fd, unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(height), Col: uint16(width)}); err != nil {
 		t.Fatal(err)
 	}
 	term := &terminal{t: t, master: master}

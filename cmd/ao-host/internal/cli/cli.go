@@ -88,7 +88,7 @@ question and plan of the agent.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{text: err.Error(), command: cmd.CommandPath()}
 	})
-	root.AddCommand(a.runCommand(), a.listCommand(), a.showCommand(), a.exportCommand(), a.bindingsCommand(), a.schemasCommand(), a.codesCommand(), a.versionCommand(), a.serveCommand(), a.demoCommand(), a.scriptedCommand())
+	root.AddCommand(a.chatCommand(), a.runCommand(), a.listCommand(), a.showCommand(), a.exportCommand(), a.bindingsCommand(), a.schemasCommand(), a.codesCommand(), a.versionCommand(), a.serveCommand(), a.demoCommand(), a.scriptedCommand())
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root

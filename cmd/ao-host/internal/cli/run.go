@@ -63,21 +63,28 @@ to the provider's own default.
 	fl.StringVar(&f.harness, "harness", "", "harness to begin a conversation with,\nsee: ao-host bindings list")
 	fl.StringVar(&f.conversation, "conversation", "", "conversation to go on with: its id, or\nthe beginning of it")
 	fl.StringVar(&f.retry, "retry", "", "send this turn of the conversation again")
-	fl.BoolVar(&f.repeatWork, "repeat-work", false, "with --retry: also a turn that used tools, whose work may then be done twice")
+	fl.BoolVar(&f.repeatWork, "repeat-work", false, "with --retry: also a turn that used tools,\nwhose work may then be done twice")
 	fl.StringVar(&f.dir, "dir", ".", "project folder of a new conversation")
 	fl.StringVar(&f.title, "title", "", "title of a new conversation")
+	fl.StringArrayVar(&f.attach, "attach", nil, "image or file to send with the prompt;\ncan be repeated")
+	f.settingFlags(cmd)
+	return cmd
+}
+
+// settingFlags are the flags of the settings and of the command that starts the
+// harness.
+func (f *runFlags) settingFlags(cmd *cobra.Command) {
+	fl := cmd.Flags()
 	fl.StringVar(&f.mode, "mode", "", "working mode, as the harness names it")
 	fl.StringVar(&f.permission, "permission", "", "default, accept-edits, auto or\nbypass-permissions")
 	fl.StringVar(&f.model, "model", "", "model, as the harness names it")
 	fl.StringVar(&f.effort, "effort", "", "reasoning effort of that model")
 	fl.StringArrayVar(&f.options, "option", nil, "another setting of the harness, as ID=VALUE;\ncan be repeated")
-	fl.StringArrayVar(&f.attach, "attach", nil, "image or file to send with the prompt;\ncan be repeated")
 	fl.StringArrayVar(&f.launch, "launch", nil, "command that starts the harness instead of\nthe binding's own; once for each word")
 	_ = cmd.RegisterFlagCompletionFunc("harness", cobra.FixedCompletions(builtInHarnesses(), cobra.ShellCompDirectiveNoFileComp))
 	_ = cmd.RegisterFlagCompletionFunc("permission", cobra.FixedCompletions([]string{
 		string(abi.PermissionDefault), string(abi.PermissionAcceptEdits), string(abi.PermissionAuto), string(abi.PermissionBypass),
 	}, cobra.ShellCompDirectiveNoFileComp))
-	return cmd
 }
 
 // errTerminated is why a run ends when the program was told to.

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/charmbracelet/x/vt"
+	"golang.org/x/sys/unix"
+)
+
+// screen is a terminal that draws: what a program prints is played into an
+// emulator, whose cells are what the person sees.
+type screen struct {
+	*terminal
+	vt *vt.SafeEmulator
+	// fed is how much of the output was played.
+	fed int
+	// dir is the folder of the test, project the one the chat is in.
+	dir, project, bin string
+	env               []string
+}
+
+// onScreen starts a chat of a size; the harness is on a script.
+func onScreen(t *testing.T, width, height int, script string, args ...string) *screen {
+	t.Helper()
+	bin, err := exec.LookPath("ao-host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	home, project, data := filepath.Join(dir, "codex-home"), filepath.Join(dir, "project"), filepath.Join(dir, "data")
+	for _, d := range []string{home, project} {
+		if err := os.Mkdir(d, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(home, "scripted.json"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := warmUp(data); err != nil {
+		t.Fatal(err)
+	}
+	settings := fmt.Sprintf(`{"launch": {"codex": {"argv": [%q, "scripted-harness"], "env": ["CODEX_HOME=%s"]}}}`, bin, home)
+	if err := os.WriteFile(filepath.Join(data, "config.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := &screen{dir: dir, project: project, bin: bin, vt: vt.NewSafeEmulator(width, height)}
+	s.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm-256color", "LANG=C.UTF-8", "AO_HOST_DATA=" + data}
+	t.Cleanup(func() {
+		// The daemon that the chat started outlives it, on purpose.
+		cmd := exec.Command(bin, "serve", "--stop")
+		cmd.Env = s.env
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("the daemon did not end: %v\n%s", err, out)
+		}
+	})
+	// What the emulator answers to the program's questions is typed, as a real
+	// terminal does it.
+	s.terminal = openTerminalOf(t, width, height, project, s.env, append([]string{bin, "chat"}, args...)...)
+	answers := make(chan struct{})
+	go func() {
+		defer close(answers)
+		buf := make([]byte, 1024)
+		for {
+			n, err := s.vt.Read(buf)
+			if err != nil {
+				return
+			}
+			_, _ = s.master.Write(buf[:n])
+		}
+	}()
+	t.Cleanup(func() { _ = s.vt.Close(); <-answers })
+	return s
+}
+
+// play feeds what was printed since the last time.
+func (s *screen) play() {
+	s.mu.Lock()
+	next := append([]byte(nil), s.out.Bytes()[s.fed:]...)
+	s.fed += len(next)
+	s.mu.Unlock()
+	if len(next) > 0 {
+		_, _ = s.vt.Write(next)
+	}
+}
+
+// show is what the screen shows.
+func (s *screen) show() string {
+	s.play()
+	var b strings.Builder
+	for y := range s.vt.Height() {
+		var line strings.Builder
+		for x := 0; x < s.vt.Width(); {
+			c := s.vt.CellAt(x, y)
+			if c == nil || c.Width == 0 {
+				line.WriteString(" ")
+				x++
+				continue
+			}
+			line.WriteString(c.Content)
+			x += c.Width
+		}
+		b.WriteString(strings.TrimRight(line.String(), " ") + "\n")
+	}
+	return b.String()
+}
+
+// sees waits until all texts are on the screen at once, and returns it.
+func (s *screen) sees(texts ...string) string {
+	s.t.Helper()
+	var show string
+	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		show = s.show()
+		missing := false
+		for _, text := range texts {
+			missing = missing || !strings.Contains(show, text)
+		}
+		if !missing {
+			return show
+		}
+	}
+	s.t.Fatalf("%q did not appear together; the screen shows:\n%s", texts, show)
+	return ""
+}
+
+// resize gives the terminal another size, which the program is told.
+func (s *screen) resize(width, height int) {
+	s.t.Helper()
+	s.play()
+	s.vt.Resize(width, height)
+	if err := unix.IoctlSetWinsize(int(s.master.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(height), Col: uint16(width)}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// left waits for the end of the program and wants a text on the ordinary screen
+// that it gives back.
+func (s *screen) left(code int, text string) {
+	s.t.Helper()
+	if got := s.exit(); got != code {
+		s.t.Errorf("exit code %d, want %d", got, code)
+	}
+	show := s.sees(text)
+	if s.vt.IsAltScreen() {
+		s.t.Errorf("the terminal was left on the other screen:\n%s", show)
+	}
+	attr, err := unix.IoctlGetTermios(int(s.master.Fd()), unix.TCGETS)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if attr.Lflag&unix.ECHO == 0 || attr.Lflag&unix.ICANON == 0 {
+		s.t.Error("the terminal was left without echo or lines")
+	}
+}
+
+// killDaemon ends the daemon of the data folder as a crash does.
+func (s *screen) killDaemon() {
+	s.t.Helper()
+	cmd := exec.Command(s.bin, "serve", "--background", "--json")
+	cmd.Env = s.env
+	out, err := cmd.Output()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	var info struct{ PID int }
+	if err := json.Unmarshal(out, &info); err != nil || info.PID <= 1 {
+		s.t.Fatalf("the daemon says %s: %v", out, err)
+	}
+	if err := unix.Kill(info.PID, unix.SIGKILL); err != nil {
+		s.t.Fatal(err)
+	}
+}
