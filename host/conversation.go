@@ -76,7 +76,8 @@ type conversation struct {
 	inflight    *inflight
 	flushAt     time.Time
 
-	view atomic.Pointer[Controls]
+	view  atomic.Pointer[Controls]
+	shown atomic.Uint64
 }
 
 // inflight is the one streaming transaction that is being committed.

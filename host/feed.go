@@ -37,6 +37,13 @@ func (f *feed) advance(conv string, seq uint64) {
 	}
 }
 
+// newest returns the newest number that was committed since the host was opened.
+func (f *feed) newest(conv string) uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.last[conv]
+}
+
 // newer returns the newest number that was committed and, when that is not after
 // seq, a channel that is closed when there may be more. It is nil when the host
 // is closed.

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -98,6 +99,30 @@ func TestQ8_ARetryOfATurnThatUsedToolsIsRefusedUntilItIsMeant(t *testing.T) {
 		t.Fatalf("%+v, %v", meant, err)
 	}
 	r.untilTurn(meant.ID, host.TurnCompleted)
+}
+
+func TestControlsAreNotOlderThanAnEventThatWasRead(t *testing.T) {
+	r := newRig(t, echo)
+	r.configure(host.SettingsPatch{Mode: ptr("no-such-mode")})
+	bad := 0
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	r.send("Go")
+	for ev, err := range r.h.Events(ctx, r.conv, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Type != host.EventTurn || !strings.Contains(string(ev.Body), `"not_sent"`) {
+			continue
+		}
+		if c := r.controls(); len(c.Problems) == 0 || c.Running != nil {
+			t.Fatalf("after the event of turn %d was read, the controls show %+v and %+v running", bad, c.Problems, c.Running)
+		}
+		if bad++; bad == 50 {
+			break
+		}
+		r.send("Go")
+	}
 }
 
 func TestSettingsPatchTellsOmittedFromReset(t *testing.T) {

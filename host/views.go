@@ -96,8 +96,10 @@ func (c *conversation) sessionView() Session {
 	return v
 }
 
-// publish makes what Controls shows visible to readers, if it has changed.
+// publish makes what Controls shows visible to readers, if it has changed. All that
+// was committed before is in it: a step changes the state before its rows are sealed.
 func (c *conversation) publish() {
+	defer c.shown.Store(c.h.feed.newest(c.id))
 	if !c.dirty {
 		return
 	}
@@ -119,6 +121,22 @@ func (c *conversation) publish() {
 	c.view.Store(v)
 }
 
+// freshControls bounds how long a reader waits for a view that is not older than
+// the journal.
+const freshControls = time.Second
+
+// controls returns the newest view. Who has read an event of the journal is shown
+// what followed from it, unless the conversation is held up, by a slow disk for
+// example: then the view before it is better than none.
+func (c *conversation) controls(ctx context.Context) Controls {
+	if c.h.feed.newest(c.id) > c.shown.Load() {
+		ctx, cancel := context.WithTimeout(ctx, freshControls)
+		defer cancel()
+		_, _ = ask(ctx, c, func() (struct{}, error) { return struct{}{}, nil })
+	}
+	return *c.view.Load()
+}
+
 // controlsAfter answers a request that changed something with what it left, or
 // with its error.
 func (c *conversation) controlsAfter(err error) (Controls, error) {
@@ -130,10 +148,10 @@ func (c *conversation) controlsAfter(err error) (Controls, error) {
 }
 
 // Controls returns what a client shows beside the composer. It never waits for
-// the session.
+// the session, and is never older than an event that the caller has read.
 func (h *Host) Controls(ctx context.Context, conversation string) (Controls, error) {
 	if c := h.peek(conversation); c != nil {
-		return *c.view.Load(), nil
+		return c.controls(ctx), nil
 	}
 	row, err := h.store.Conversation(ctx, conversation)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"iter"
 	"net"
@@ -75,51 +76,74 @@ func signature(t reflect.Type) string {
 	return strings.Join(in[1:], ", ") + " → " + strings.Join(out, ", ")
 }
 
-// same compares an answer through the client with the host's own.
-func same[T any](t *testing.T, what string, got T, err error, want T, wantErr error) {
-	t.Helper()
+// comparison collects where the client's answers differ from the host's own.
+type comparison []string
+
+func same[T any](c *comparison, what string, got T, err error, want T, wantErr error) {
 	if err != nil || wantErr != nil {
-		t.Errorf("%s: %v and %v", what, err, wantErr)
+		*c = append(*c, fmt.Sprintf("%s: %v and %v", what, err, wantErr))
 		return
 	}
 	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreUnexported(host.Error{}), cmpopts.IgnoreFields(host.Error{}, "Err")); diff != "" {
-		t.Errorf("%s through the client: %s", what, diff)
+		*c = append(*c, fmt.Sprintf("%s through the client: %s", what, diff))
 	}
 }
 
-// agree reads everything both ways.
+// agree reads everything both ways, again while the conversation goes on meanwhile.
 func agree(t *testing.T, h, c core, conv string) {
+	t.Helper()
+	until(t, "the conversation to rest", func() bool {
+		before, err := h.Conversation(t.Context(), conv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := compare(t, h, c, conv)
+		after, err := h.Conversation(t.Context(), conv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if before.LastSeq != after.LastSeq {
+			return false
+		}
+		for _, f := range found {
+			t.Error(f)
+		}
+		return true
+	})
+}
+
+func compare(t *testing.T, h, c core, conv string) (found comparison) {
 	t.Helper()
 	ctx := t.Context()
 	list, err := c.Conversations(ctx)
 	wantList, wantErr := h.Conversations(ctx)
-	same(t, "conversations", list, err, wantList, wantErr)
+	same(&found, "conversations", list, err, wantList, wantErr)
 	one, err := c.Conversation(ctx, conv)
 	wantOne, wantErr := h.Conversation(ctx, conv)
-	same(t, "conversation", one, err, wantOne, wantErr)
+	same(&found, "conversation", one, err, wantOne, wantErr)
 	turns, err := c.Turns(ctx, conv)
 	wantTurns, wantErr := h.Turns(ctx, conv)
-	same(t, "turns", turns, err, wantTurns, wantErr)
+	same(&found, "turns", turns, err, wantTurns, wantErr)
 	turn, err := c.Turn(ctx, conv, turns[0].ID)
-	same(t, "turn", turn, err, turns[0], nil)
+	same(&found, "turn", turn, err, turns[0], nil)
 	controls, err := c.Controls(ctx, conv)
 	wantControls, wantErr := h.Controls(ctx, conv)
-	same(t, "controls", controls, err, wantControls, wantErr)
+	same(&found, "controls", controls, err, wantControls, wantErr)
 	inputs, err := c.Inputs(ctx, conv)
 	wantInputs, wantErr := h.Inputs(ctx, conv)
-	same(t, "inputs", inputs, err, wantInputs, wantErr)
+	same(&found, "inputs", inputs, err, wantInputs, wantErr)
 	plans, err := c.Plans(ctx, conv)
 	wantPlans, wantErr := h.Plans(ctx, conv)
-	same(t, "plans", plans, err, wantPlans, wantErr)
+	same(&found, "plans", plans, err, wantPlans, wantErr)
 	bindings, err := c.Bindings(ctx)
 	wantBindings, wantErr := h.Bindings(ctx)
-	same(t, "bindings", bindings, err, wantBindings, wantErr)
+	same(&found, "bindings", bindings, err, wantBindings, wantErr)
 	manifest, err := c.Manifest(ctx, "codex")
 	wantManifest, wantErr := h.Manifest(ctx, "codex")
-	same(t, "manifest", manifest, err, wantManifest, wantErr)
+	same(&found, "manifest", manifest, err, wantManifest, wantErr)
 	var export, wantExport bytes.Buffer
 	err, wantErr = c.Export(ctx, conv, &export), h.Export(ctx, conv, &wantExport)
-	same(t, "export", export.String(), err, wantExport.String(), wantErr)
+	same(&found, "export", export.String(), err, wantExport.String(), wantErr)
 	var events, wantEvents []host.Event
 	for ev, err := range c.Events(ctx, conv, 0) {
 		if err != nil {
@@ -137,7 +161,8 @@ func agree(t *testing.T, h, c core, conv string) {
 			break
 		}
 	}
-	same(t, "events", events, nil, wantEvents, nil)
+	same(&found, "events", events, nil, wantEvents, nil)
+	return found
 }
 
 func TestThePrimaryScenarioThroughTheClientOnASocketAndOnTCP(t *testing.T) {
