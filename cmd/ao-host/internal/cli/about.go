@@ -30,6 +30,7 @@ type codeView struct {
 // bindings; the host has none of them.
 var ownCodes = []codeView{
 	{codeFailed, "The command line could not do it. The message says why; correct it and try again."},
+	{codeTerminalOnly, "The terminal's PATH has a folder that the login shell's has not. Add it to PATH in the start files of the login shell, or give the command's path in config.json in the data folder."},
 	{codeUsage, "The command line is wrong. The message says what; the help of the command says what it takes."},
 	{schemas.CodeProviderUnknown, "There is no schema generator for this provider. The message lists those there are; the bundle of another one is written by hand."},
 	{schemas.CodeGeneratorFailed, "The provider's schema generator could not be run, or failed. Install the provider, or give its command with --launch."},
@@ -43,6 +44,16 @@ var ownCodes = []codeView{
 	{schemas.CodeRecordingInvalid, "A recording is not one frame a line. The message names the line; record it again."},
 	{schemas.CodeObservationInvalid, "The observation is not valid. The message names the member; correct it."},
 	{packing.CodeVersionMissing, "There are no schemas of a provider version that the manifest names. Generate or write them, and name their folder with --schemas."},
+}
+
+// adviceOf is what to do about a code of the command line's own.
+func adviceOf(code string) string {
+	for _, c := range ownCodes {
+		if c.Code == code {
+			return c.Advice
+		}
+	}
+	return ""
 }
 
 // codeTable is every code, by name.

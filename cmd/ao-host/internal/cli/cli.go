@@ -35,6 +35,8 @@ type App struct {
 	// Connect reaches the daemon of a data folder, and starts one if asked to; see
 	// package daemon for the errors. Nil: there are no daemons.
 	Connect func(ctx context.Context, dir string, start bool) (core.Core, error)
+	// Diagnose looks at a data folder from outside; nil means [host.Diagnose].
+	Diagnose func(context.Context, host.Config, host.DiagnoseOptions) (host.Diagnosis, error)
 	// Self is the command that starts this program again; the demo's harness is
 	// this program.
 	Self []string
@@ -88,7 +90,21 @@ question and plan of the agent.
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{text: err.Error(), command: cmd.CommandPath()}
 	})
-	root.AddCommand(a.chatCommand(), a.runCommand(), a.listCommand(), a.showCommand(), a.exportCommand(), a.bindingsCommand(), a.schemasCommand(), a.codesCommand(), a.versionCommand(), a.serveCommand(), a.demoCommand(), a.scriptedCommand())
+	root.AddCommand(
+		a.chatCommand(),
+		a.runCommand(),
+		a.listCommand(),
+		a.showCommand(),
+		a.exportCommand(),
+		a.bindingsCommand(),
+		a.schemasCommand(),
+		a.codesCommand(),
+		a.versionCommand(),
+		a.doctorCommand(),
+		a.serveCommand(),
+		a.demoCommand(),
+		a.scriptedCommand(),
+	)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root

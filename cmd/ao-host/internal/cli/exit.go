@@ -22,6 +22,7 @@ const (
 	ExitFailed     = 4
 	ExitUncertain  = 5
 	ExitStopped    = 6
+	ExitUnusable   = 7
 	// ExitQuit and ExitTerminated are 128 plus the number of the signal.
 	ExitQuit       = 130
 	ExitTerminated = 143
@@ -36,6 +37,7 @@ const exitCodes = `Exit codes:
   4    the turn failed, was not sent, or waits in a held queue
   5    it is not known whether the message reached the agent
   6    the turn was stopped
+  7    what doctor was asked about cannot be used
   130  left with Ctrl-C while something was going on
   143  ended by a signal`
 
@@ -85,13 +87,21 @@ type failure struct {
 const (
 	codeUsage  = "usage"
 	codeFailed = "failed"
+	// codeTerminalOnly: the terminal finds a command that the host does not.
+	codeTerminalOnly = "found_in_terminal"
 )
+
+// codedError is an error with a code of the command line.
+type codedError struct{ code, text string }
+
+func (e codedError) Error() string { return e.text }
 
 func describe(err error) failure {
 	var own *host.Error
 	var mod *module.Error
 	var sch *schemas.Error
 	var use *usageError
+	var coded codedError
 	switch {
 	case errors.As(err, &own):
 		return failure{string(own.Code), own.Detail, own.Advice(), own.Field}
@@ -99,6 +109,8 @@ func describe(err error) failure {
 		return failure{Code: string(mod.Code), Message: mod.Error()}
 	case errors.As(err, &sch):
 		return failure{Code: sch.Code, Message: sch.Error()}
+	case errors.As(err, &coded):
+		return failure{Code: coded.code, Message: coded.text, Advice: adviceOf(coded.code)}
 	case errors.As(err, &use):
 		advice := "See: ao-host --help"
 		if use.command != "" {
