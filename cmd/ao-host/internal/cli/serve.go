@@ -29,7 +29,7 @@ what runs is stopped, queues are kept. A second signal ends it at once.
 
 Harnesses are started from the environment of your login shell. Other commands
 for them can be set in the file config.json in the data folder:
-  {"launch": {"codex": {"argv": ["/opt/codex/bin/codex", "app-server"]}}}
+  {"launch": {"HARNESS": {"argv": ["/opt/agent/bin/agent", "serve"]}}}
 
 With --listen it takes requests at a loopback address too, from programs that
 bear the token in the file token in the data folder.`,
