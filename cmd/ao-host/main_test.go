@@ -46,13 +46,15 @@ func TestMain(m *testing.M) {
 	})
 }
 
-// cleaning removes the warm folder after the tests.
+// cleaning removes the folders that the tests share after them.
 type cleaning struct{ *testing.M }
 
 func (c cleaning) Run() int {
 	code := c.M.Run()
-	if warmDir != "" {
-		_ = os.RemoveAll(warmDir)
+	for _, dir := range []string{warmDir, productDir} {
+		if dir != "" {
+			_ = os.RemoveAll(dir)
+		}
 	}
 	return code
 }
@@ -96,12 +98,17 @@ func warmUp(data string) error {
 }
 
 func TestScripts(t *testing.T) {
+	testscript.Run(t, scriptParams(t, filepath.Join("testdata", "script")))
+}
+
+// scriptParams is what the scripts of a folder are run with.
+func scriptParams(t *testing.T, dir string) testscript.Params {
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	if err != nil {
 		t.Fatal(err)
 	}
-	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+	return testscript.Params{
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		UpdateScripts:       os.Getenv("UPDATE_SCRIPTS") != "",
@@ -116,6 +123,7 @@ func TestScripts(t *testing.T) {
 			e.Setenv("HOME", e.WorkDir)
 			e.Setenv("CODEX_HOME", filepath.Join(e.WorkDir, "codex-home"))
 			e.Setenv("TERM", "dumb")
+			e.Values["masks"] = &masks{names: map[string]string{}}
 			// A daemon takes the PATH of the login shell.
 			profile := "PATH='" + e.Getenv("PATH") + "'\nexport PATH\n"
 			if err := os.WriteFile(filepath.Join(e.WorkDir, ".profile"), []byte(profile), 0o644); err != nil {
@@ -143,8 +151,9 @@ func TestScripts(t *testing.T) {
 			"newer":     newer,
 			"await":     await,
 			"readme":    readme,
+			"mask":      mask,
 		},
-	})
+	}
 }
 
 // truncate keeps the first part of a file: truncate FROM TO 1/2.

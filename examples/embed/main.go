@@ -1,9 +1,12 @@
-// Command embed is the smallest product around the library: it sends one message
-// to an agent, prints what the agent says and asks, and ends when the turn has.
+// Command embed is the daemon of a desktop product of its own: one HTTP server with
+// the product's routes beside the whole API of the host. Its window, its menu bar
+// and the ao-host command work on the same conversations.
 //
-//	go run ./examples/embed -harness codex "Say hello"
+//	go run ./examples/embed -data /tmp/desk -launch "bin/ao-host scripted-harness" &
+//	curl --unix-socket /tmp/desk/desk.sock localhost/desk/inbox
+//	bin/ao-host list --socket /tmp/desk/desk.sock
 //
-// What a product does in the same places is in docs/embedding.md.
+// How an existing service gets here is in docs/embedding.md.
 package main
 
 import (
@@ -11,13 +14,15 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
-	"fmt"
-	"io"
+	"io/fs"
 	"log"
+	"net"
+	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/aoagents/ao-host/abi"
@@ -25,145 +30,120 @@ import (
 )
 
 func main() {
-	harness := flag.String("harness", "codex", "harness to use")
+	harness := flag.String("harness", "codex", "harness that -launch is for")
 	launch := flag.String("launch", "", "command that starts it, its words separated by spaces (default: the binding's own)")
-	data := flag.String("data", filepath.Join(os.TempDir(), "ao-host-embed"), "data folder")
+	data := flag.String("data", filepath.Join(os.TempDir(), "ao-host-desk"), "data folder")
 	flag.Parse()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	cfg := host.Config{Dir: *data}
+	cfg := host.Config{Dir: *data, Client: abi.ClientInfo{Name: "desk", Title: "Desk", Version: "1.0"}}
 	if *launch != "" {
 		cfg.Launch = map[string]host.Launch{*harness: {Argv: strings.Fields(*launch)}}
 	}
-	if err := run(ctx, cfg, *harness, strings.Join(flag.Args(), " "), os.Stdout); err != nil {
+	if err := serve(ctx, cfg, filepath.Join(*data, "desk.sock")); err != nil {
 		log.Fatal(err)
 	}
 }
 
-// run sends one message in a new conversation and tells on out what follows.
-func run(ctx context.Context, cfg host.Config, harness, message string, out io.Writer) (err error) {
+// serve runs the product until ctx ends, and leaves no process behind.
+func serve(ctx context.Context, cfg host.Config, socket string) error {
 	h, err := host.Open(ctx, cfg)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		// The agent's process is ended in order even after Ctrl-C.
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
-		defer cancel()
-		err = errors.Join(err, h.Close(ctx))
-	}()
-	dir, err := os.Getwd()
-	if err != nil {
-		return err
+	// Open holds the folder's lock, so a socket that lies there belongs to nobody.
+	if err := os.Remove(socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return errors.Join(err, h.Close(ctx))
 	}
-	c, err := h.Create(ctx, host.NewConversation{Harness: harness, Cwd: dir})
-	if err != nil {
-		return err
+	l, err := net.Listen("unix", socket)
+	if err == nil {
+		// The folder is 0700 already; nobody else reaches the socket in between.
+		err = os.Chmod(socket, 0o600)
 	}
-	turn, err := h.Send(ctx, c.ID, host.Message{Content: host.Text(message)})
 	if err != nil {
-		return err
+		return errors.Join(err, h.Close(ctx))
 	}
-	return follow(ctx, h, c, turn, out)
+	// ConnContext lets the host refuse what an agent asks of its own host.
+	srv := &http.Server{Handler: routes(h), ConnContext: host.ConnContext, ReadHeaderTimeout: 10 * time.Second}
+	ended := make(chan error, 1)
+	go func() { ended <- srv.Serve(l) }()
+	select {
+	case err = <-ended:
+	case <-ctx.Done():
+	}
+	// Agents are stopped in order, which ends the event streams, and then the server.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 15*time.Second)
+	defer cancel()
+	return errors.Join(err, h.Close(ctx), srv.Shutdown(ctx))
 }
 
-// follow reads the journal until the turn has ended or cannot go on.
-func follow(ctx context.Context, h *host.Host, c host.Conversation, turn host.Turn, out io.Writer) error {
-	streamed := map[string]bool{}
-	for ev, err := range h.Events(ctx, c.ID, c.LastSeq) {
+// routes are the product's own beside those of the host.
+func routes(h *host.Host) http.Handler {
+	d := &desk{h}
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", h.Handler())
+	mux.HandleFunc("GET /desk/inbox", answer(d.inbox))
+	mux.HandleFunc("POST /desk/tasks", answer(d.begin))
+	return mux
+}
+
+// desk is the product: it keeps nothing that the host keeps.
+type desk struct{ h *host.Host }
+
+// waiting is one line of the inbox.
+type waiting struct {
+	Conversation string `json:"conversation"`
+	Project      string `json:"project"`
+	What         string `json:"what"`
+}
+
+// inbox lists what waits for the person, in all projects.
+func (d *desk) inbox(r *http.Request) (any, error) {
+	all, err := d.h.Conversations(r.Context())
+	out := []waiting{}
+	for _, c := range all {
+		cards, cardErr := d.h.Inputs(r.Context(), c.ID)
+		plans, planErr := d.h.Plans(r.Context(), c.ID)
+		if err = errors.Join(err, cardErr, planErr); err != nil {
+			return nil, err
+		}
+		for _, card := range cards {
+			out = append(out, waiting{c.ID, c.Cwd, string(card.Ask.Type)})
+		}
+		for _, p := range plans {
+			if p.State == host.ProposalOpen {
+				out = append(out, waiting{c.ID, c.Cwd, "plan"})
+			}
+		}
+	}
+	return out, err
+}
+
+// begin plans a task in a project, and asks again before anything is done.
+func (d *desk) begin(r *http.Request) (any, error) {
+	var task struct{ ID, Harness, Project, Mode, Text string }
+	if err := json.NewDecoder(http.MaxBytesReader(nil, r.Body, 1<<20)).Decode(&task); err != nil {
+		return nil, &host.Error{Code: host.CodeInvalidArgument, Detail: "The task is no JSON.", Err: err}
+	}
+	// The product's own id makes both steps safe to repeat.
+	c, err := d.h.Create(r.Context(), host.NewConversation{ID: task.ID, Harness: task.Harness, Cwd: task.Project, Settings: host.SettingsPatch{Mode: &task.Mode}})
+	if err != nil {
+		return nil, err
+	}
+	return d.h.Send(r.Context(), c.ID, host.Message{ClientID: task.ID, Content: host.Text(task.Text)})
+}
+
+// answer writes what a route returns; errors look as they do in the host's API.
+func answer(do func(*http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		media, status := host.MediaJSON, http.StatusOK
+		v, err := do(r)
 		if err != nil {
-			return err
+			p := host.ProblemOf(err)
+			v, media, status = p, host.MediaProblem, p.Status
 		}
-		switch ev.Type {
-		case host.EventDelta:
-			d, err := body[abi.Delta](ev)
-			if err != nil {
-				return err
-			}
-			if d.Channel == abi.ChannelText {
-				streamed[d.Item] = true
-				_, _ = fmt.Fprint(out, d.Text)
-			}
-		case host.EventItem:
-			// It is told when it begins and when it has ended. The deltas of a quick
-			// turn may have been replaced by it before we read them.
-			i, err := body[abi.Item](ev)
-			if err != nil {
-				return err
-			}
-			if i.Type == abi.ItemMessage && i.Status != abi.ItemRunning && !streamed[i.ID] {
-				_, _ = fmt.Fprint(out, i.Text)
-			}
-		case host.EventInteraction:
-			card, err := body[host.Interaction](ev)
-			if err != nil {
-				return err
-			}
-			if card.State == host.InteractionOpen {
-				_, _ = fmt.Fprintf(out, "\n[asks: %s %s]\n", card.Ask.Type, card.Ask.Title)
-				if _, err := h.ResolveInput(ctx, c.ID, card.ID, decline(card.Ask)); err != nil {
-					return err
-				}
-			}
-		case host.EventProblem:
-			p, err := body[abi.Problem](ev)
-			if err != nil {
-				return err
-			}
-			if !p.Resolved {
-				_, _ = fmt.Fprintf(out, "[problem: %s]\n", p.Message)
-			}
-		case host.EventQueue:
-			// A turn that waits in a held queue does not end by itself.
-			q, err := body[host.Queue](ev)
-			if err != nil {
-				return err
-			}
-			if q.Held && len(q.Turns) > 0 {
-				return &host.Error{Code: q.Reason}
-			}
-		case host.EventTurn:
-			t, err := body[host.Turn](ev)
-			if err != nil {
-				return err
-			}
-			if t.ID == turn.ID && t.State.Ended() {
-				_, _ = fmt.Fprintf(out, "\n[%s]\n", t.State)
-				return nil
-			}
-		}
+		w.Header().Set("Content-Type", media)
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(v) // the client may have gone
 	}
-	return ctx.Err()
-}
-
-// body decodes an event's body as the type that is named beside its EventType.
-func body[T any](ev host.Event) (v T, err error) {
-	if err = json.Unmarshal(ev.Body, &v); err != nil {
-		err = fmt.Errorf("event %d (%s): %w", ev.Seq, ev.Type, err)
-	}
-	return v, err
-}
-
-// decline answers without a person: nothing is permitted and every question is
-// skipped. A product shows the card instead, and answers what the person chose.
-func decline(ask abi.Interaction) host.Answer {
-	switch ask.Type {
-	case abi.InteractionQuestion:
-		var a host.Answer
-		for _, f := range ask.Fields {
-			a.Fields = append(a.Fields, abi.FieldAnswer{Field: f.ID, State: abi.StateSkipped})
-		}
-		return a
-	case abi.InteractionForm, abi.InteractionURL:
-		return host.Answer{Action: abi.ActionDecline}
-	}
-	// Cancelling would end the turn; refusing lets the agent go on.
-	for _, kind := range []abi.DecisionKind{abi.RejectOnce, abi.RejectAlways, abi.DecisionCancel} {
-		for _, d := range ask.Decisions {
-			if d.Kind == kind {
-				return host.Answer{Decision: d.ID}
-			}
-		}
-	}
-	return host.Answer{}
 }

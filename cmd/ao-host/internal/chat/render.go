@@ -30,6 +30,8 @@ type Renderer struct {
 	w       io.Writer
 	numbers map[string]int
 	shown   map[string]string
+	// known are the turns whose message was shown, here or before.
+	known map[string]bool
 	// said is the message of each turn as it was shown.
 	said  map[string]string
 	items map[string]*itemText
@@ -55,7 +57,7 @@ type itemText struct {
 func NewRenderer(w io.Writer, width int, color bool) *Renderer {
 	return &Renderer{
 		Width: width, Color: color, w: w, fresh: true,
-		numbers: map[string]int{}, shown: map[string]string{}, said: map[string]string{},
+		numbers: map[string]int{}, shown: map[string]string{}, said: map[string]string{}, known: map[string]bool{},
 		items: map[string]*itemText{}, told: map[string]bool{},
 	}
 }
@@ -132,6 +134,15 @@ func (r *Renderer) Number(kind, id string) string {
 	return kind + " " + strconv.Itoa(n)
 }
 
+// Know numbers a turn that was there before; seen says that the person has seen
+// its message.
+func (r *Renderer) Know(t host.Turn, seen bool) {
+	r.Number("turn", t.ID)
+	if seen {
+		r.known[t.ID], r.said[t.ID] = true, r.message(t)
+	}
+}
+
 func (r *Renderer) turn(t host.Turn) {
 	name := r.Number("turn", t.ID)
 	if t.State == host.TurnDispatched {
@@ -146,7 +157,8 @@ func (r *Renderer) turn(t host.Turn) {
 	if t.State == host.TurnDispatched || r.shown[t.ID] == string(t.State) {
 		return
 	}
-	if r.shown[t.ID] == "" {
+	if !r.known[t.ID] {
+		r.known[t.ID] = true
 		r.submission(t)
 	}
 	r.shown[t.ID] = string(t.State)

@@ -51,10 +51,10 @@ it to the provider's own default.`,
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&fresh, "new", false, "begin a new conversation")
-	fl.StringVar(&f.harness, "harness", "", "harness to begin a conversation with,\nsee: ao-host bindings list")
 	fl.StringVar(&f.dir, "dir", ".", "project folder of the conversation")
 	fl.StringVar(&f.title, "title", "", "title of a new conversation")
-	f.settingFlags(cmd)
+	f.flags(cmd)
+	f.launchFlags(cmd)
 	return cmd
 }
 
@@ -138,11 +138,7 @@ func (a *App) converseOnScreen(ctx context.Context, c core.Core, f runFlags, pat
 
 // reconnect finds the daemon again, and starts it if need be.
 func (a *App) reconnect(ctx context.Context) (core.Core, error) {
-	dir, err := a.dataDir()
-	if err != nil {
-		return nil, err
-	}
-	c, err := a.connect(ctx, dir, true)
+	c, err := a.sameHost(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -150,6 +146,18 @@ func (a *App) reconnect(ctx context.Context) (core.Core, error) {
 		return cl.WithPatience(-1), nil
 	}
 	return c, nil
+}
+
+// sameHost is the host that withDaemon found before.
+func (a *App) sameHost(ctx context.Context) (core.Core, error) {
+	if a.there.named() {
+		return a.there.dial(ctx)
+	}
+	dir, err := a.dataDir()
+	if err != nil {
+		return nil, err
+	}
+	return a.connect(ctx, dir, true)
 }
 
 // newestHere is the conversation of a folder that was made last, of a harness if
@@ -196,5 +204,5 @@ func (a *App) backWords(id string) []string {
 	if a.data != "" {
 		words = append(words, "--data", shellWord(a.data))
 	}
-	return words
+	return append(words, a.there.options()...)
 }

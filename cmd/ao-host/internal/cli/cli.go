@@ -45,6 +45,7 @@ type App struct {
 	Signals func() (interrupt, terminate <-chan struct{}, stop func())
 
 	data    string
+	there   elsewhere
 	json    bool
 	verbose bool
 	con     *console.Console
@@ -82,29 +83,35 @@ question and plan of the agent.
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noSuchCommand,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		// Cobra's own errors about flags are no less the command line's than ours.
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if err := cmd.ValidateFlagGroups(); err != nil {
+				return &usageError{text: err.Error(), command: cmd.CommandPath()}
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	root.PersistentFlags().StringVar(&a.data, "data", "", "data folder (default $AO_HOST_DATA, else\n$XDG_STATE_HOME/ao-host, else\n~/.local/state/ao-host)")
+	a.there.flags(root)
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "write JSON")
 	root.PersistentFlags().BoolVar(&a.verbose, "verbose", false, "write the host's log to standard error")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{text: err.Error(), command: cmd.CommandPath()}
 	})
-	root.AddCommand(
-		a.chatCommand(),
-		a.runCommand(),
-		a.listCommand(),
-		a.showCommand(),
-		a.exportCommand(),
-		a.bindingsCommand(),
-		a.schemasCommand(),
-		a.codesCommand(),
-		a.versionCommand(),
-		a.doctorCommand(),
-		a.serveCommand(),
-		a.demoCommand(),
-		a.scriptedCommand(),
-	)
+	section := func(id, title string, cmds ...*cobra.Command) {
+		root.AddGroup(&cobra.Group{ID: id, Title: title})
+		for _, c := range cmds {
+			c.GroupID = id
+		}
+		root.AddCommand(cmds...)
+	}
+	section("talk", "Conversations:", a.chatCommand(), a.runCommand(), a.newCommand(), a.sendCommand(), a.steerCommand(), a.stopCommand(), a.retryCommand(), a.watchCommand(), a.listCommand(), a.showCommand(), a.exportCommand())
+	section("settings", "Settings and the queue:", a.controlsCommand(), a.setCommand(), a.probeCommand(), a.queueCommand())
+	section("ask", "Questions and plans:", a.inputsCommand(), a.answerCommand(), a.plansCommand(), a.implementCommand(), a.requestChangesCommand())
+	section("host", "The host and its bindings:", a.serveCommand(), a.bindingsCommand(), a.schemasCommand(), a.codesCommand(), a.versionCommand(), a.doctorCommand(), a.demoCommand())
+	root.AddCommand(a.scriptedCommand())
+	root.AddCommand(topics()...)
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	return root

@@ -73,15 +73,15 @@ type conversationView struct {
 }
 
 func (a *App) showCommand() *cobra.Command {
+	var to target
 	var transcript bool
 	cmd := &cobra.Command{
-		Use: "show ID", Short: "Show a conversation: turns, frozen settings, states",
-		Long: "Show a conversation: its turns with their frozen settings and states, and what is\nopen. With --transcript what was said and done instead, as run shows it. The id\nmay be the beginning of one.",
-		Args: exactly("a conversation id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+		Use: "show [flags] [ID]", Short: "Show a conversation: turns, frozen settings, states",
+		Long: "Show a conversation: its turns with their frozen settings and states, and what\nis open. With --transcript what was said and done instead, as run shows it.\n\n" + howNamed,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), nil, func(c core.Core) error {
 				ctx := cmd.Context()
-				conv, err := find(ctx, c, args[0])
+				conv, err := to.pick(ctx, c)
 				if err != nil {
 					return err
 				}
@@ -109,6 +109,8 @@ func (a *App) showCommand() *cobra.Command {
 			})
 		},
 	}
+	to.flags(a, cmd)
+	to.orArgument(cmd, a)
 	cmd.Flags().BoolVar(&transcript, "transcript", false, "show what was said and done")
 	return cmd
 }
@@ -209,11 +211,13 @@ func originText(o abi.Origin) string {
 }
 
 func (a *App) exportCommand() *cobra.Command {
-	return &cobra.Command{
-		Use: "export ID", Short: "Write the whole journal of a conversation as JSON lines", Args: exactly("a conversation id"),
-		RunE: func(cmd *cobra.Command, args []string) error {
+	var to target
+	cmd := &cobra.Command{
+		Use: "export [flags] [ID]", Short: "Write the whole journal of a conversation as JSON lines",
+		Long: "Write the whole journal of a conversation as JSON lines.\n\n" + howNamed,
+		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.with(cmd.Context(), nil, func(c core.Core) error {
-				conv, err := find(cmd.Context(), c, args[0])
+				conv, err := to.pick(cmd.Context(), c)
 				if err != nil {
 					return err
 				}
@@ -221,4 +225,7 @@ func (a *App) exportCommand() *cobra.Command {
 			})
 		},
 	}
+	to.flags(a, cmd)
+	to.orArgument(cmd, a)
+	return cmd
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/aoagents/ao-host/abi/module"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/chat"
@@ -116,7 +117,11 @@ func describe(err error) failure {
 		if use.command != "" {
 			advice = "See: " + use.command + " --help"
 		}
-		return failure{Code: codeUsage, Message: use.text + ".", Advice: advice}
+		text := use.text
+		if !strings.Contains(text, "\n") {
+			text += "."
+		}
+		return failure{Code: codeUsage, Message: text, Advice: advice}
 	}
 	return failure{Code: codeFailed, Message: err.Error() + "."}
 }
@@ -135,7 +140,12 @@ func report(w io.Writer, err error, asJSON bool) int {
 	} else {
 		text := f.Code + ":"
 		for _, part := range []string{f.Message, f.Advice} {
-			if part != "" {
+			switch {
+			case part == "":
+			case strings.Contains(text, "\n"):
+				// A list was shown.
+				text += "\n" + part
+			default:
 				text += " " + part
 			}
 		}

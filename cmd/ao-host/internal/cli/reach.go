@@ -20,6 +20,12 @@ const closeTime = 15 * time.Second
 // A launch command given for this command alone needs a host of its own: the
 // daemon starts harnesses by its own settings.
 func (a *App) with(ctx context.Context, launch map[string]host.Launch, do func(core.Core) error) error {
+	if a.there.named() {
+		if len(launch) > 0 {
+			return usagef("the host there starts harnesses by its own settings; leave --launch out")
+		}
+		return a.withOther(ctx, do)
+	}
 	dir, err := a.dataDir()
 	if err != nil {
 		return err
@@ -37,6 +43,9 @@ func (a *App) with(ctx context.Context, launch map[string]host.Launch, do func(c
 // withDaemon does something with the daemon of the data folder and starts one where
 // none runs. It is for commands that begin something and do not stay.
 func (a *App) withDaemon(ctx context.Context, do func(core.Core) error) error {
+	if a.there.named() {
+		return a.withOther(ctx, do)
+	}
 	dir, err := a.dataDir()
 	if err != nil {
 		return err
@@ -46,6 +55,15 @@ func (a *App) withDaemon(ctx context.Context, do func(core.Core) error) error {
 		// There are no daemons here.
 		c, err = a.open(ctx, dir, nil)
 	}
+	return using(ctx, c, err, do)
+}
+
+// withOther does something with the host in another program that was named.
+func (a *App) withOther(ctx context.Context, do func(core.Core) error) error {
+	if err := a.there.check(a.data); err != nil {
+		return err
+	}
+	c, err := a.there.dial(ctx)
 	return using(ctx, c, err, do)
 }
 

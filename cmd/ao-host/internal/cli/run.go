@@ -5,16 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"mime"
-	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/chat"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/display"
@@ -22,9 +17,9 @@ import (
 )
 
 type runFlags struct {
+	settingFlags
 	harness, conversation, retry, dir, title string
-	mode, permission, model, effort          string
-	options, launch, attach                  []string
+	launch, attach                           []string
 	repeatWork                               bool
 }
 
@@ -60,31 +55,22 @@ to the provider's own default.
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, f, args) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.harness, "harness", "", "harness to begin a conversation with,\nsee: ao-host bindings list")
 	fl.StringVar(&f.conversation, "conversation", "", "conversation to go on with: its id, or\nthe beginning of it")
 	fl.StringVar(&f.retry, "retry", "", "send this turn of the conversation again")
 	fl.BoolVar(&f.repeatWork, "repeat-work", false, "with --retry: also a turn that used tools,\nwhose work may then be done twice")
 	fl.StringVar(&f.dir, "dir", ".", "project folder of a new conversation")
 	fl.StringVar(&f.title, "title", "", "title of a new conversation")
+	f.flags(cmd)
 	fl.StringArrayVar(&f.attach, "attach", nil, "image or file to send with the prompt;\ncan be repeated")
-	f.settingFlags(cmd)
+	f.launchFlags(cmd)
 	return cmd
 }
 
-// settingFlags are the flags of the settings and of the command that starts the
-// harness.
-func (f *runFlags) settingFlags(cmd *cobra.Command) {
-	fl := cmd.Flags()
-	fl.StringVar(&f.mode, "mode", "", "working mode, as the harness names it")
-	fl.StringVar(&f.permission, "permission", "", "default, accept-edits, auto or\nbypass-permissions")
-	fl.StringVar(&f.model, "model", "", "model, as the harness names it")
-	fl.StringVar(&f.effort, "effort", "", "reasoning effort of that model")
-	fl.StringArrayVar(&f.options, "option", nil, "another setting of the harness, as ID=VALUE;\ncan be repeated")
-	fl.StringArrayVar(&f.launch, "launch", nil, "command that starts the harness instead of\nthe binding's own; once for each word")
+// launchFlags are the harness and the command that starts it.
+func (f *runFlags) launchFlags(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.harness, "harness", "", "harness to begin a conversation with,\nsee: ao-host bindings list")
+	cmd.Flags().StringArrayVar(&f.launch, "launch", nil, "command that starts the harness instead of\nthe binding's own; once for each word")
 	_ = cmd.RegisterFlagCompletionFunc("harness", cobra.FixedCompletions(builtInHarnesses(), cobra.ShellCompDirectiveNoFileComp))
-	_ = cmd.RegisterFlagCompletionFunc("permission", cobra.FixedCompletions([]string{
-		string(abi.PermissionDefault), string(abi.PermissionAcceptEdits), string(abi.PermissionAuto), string(abi.PermissionBypass),
-	}, cobra.ShellCompDirectiveNoFileComp))
 }
 
 // errTerminated is why a run ends when the program was told to.
@@ -102,7 +88,7 @@ func (a *App) run(cmd *cobra.Command, f runFlags, args []string) error {
 	if err := f.check(prompt); err != nil {
 		return err
 	}
-	content, err := f.content(prompt)
+	content, err := contentOf(prompt, f.attach)
 	if err != nil {
 		return err
 	}
@@ -144,35 +130,6 @@ func (a *App) run(cmd *cobra.Command, f runFlags, args []string) error {
 	return nil
 }
 
-// patch reads which settings were given, an empty one being a reset.
-func (f *runFlags) patch(cmd *cobra.Command) (host.SettingsPatch, error) {
-	var p host.SettingsPatch
-	for _, s := range []struct {
-		name string
-		from *string
-		to   **string
-	}{{"mode", &f.mode, &p.Mode}, {"model", &f.model, &p.Model}, {"effort", &f.effort, &p.Effort}} {
-		if cmd.Flags().Changed(s.name) {
-			*s.to = s.from
-		}
-	}
-	if cmd.Flags().Changed("permission") {
-		perm := abi.Permission(f.permission)
-		p.Permission = &perm
-	}
-	for _, o := range f.options {
-		id, value, ok := strings.Cut(o, "=")
-		if !ok || id == "" {
-			return p, usagef("--option %q is not of the form ID=VALUE", o)
-		}
-		if p.Options == nil {
-			p.Options = map[string]string{}
-		}
-		p.Options[id] = value
-	}
-	return p, nil
-}
-
 func (f *runFlags) check(prompt string) error {
 	empty := strings.TrimSpace(prompt) == "" && len(f.attach) == 0
 	switch {
@@ -194,55 +151,6 @@ func (f *runFlags) check(prompt string) error {
 	return nil
 }
 
-// maxPrompt bounds a prompt read from standard input, in bytes. The host's own
-// bound is below it and gives the better message.
-const maxPrompt = 16 << 20
-
-func (a *App) prompt(args []string) (string, error) {
-	if len(args) == 0 {
-		return "", nil
-	}
-	if args[0] != "-" {
-		return args[0], nil
-	}
-	if a.con.Interactive {
-		return "", usagef("the prompt - is read from standard input, which is a terminal; write the prompt as an argument")
-	}
-	b, err := io.ReadAll(io.LimitReader(a.Stdin, maxPrompt+1))
-	if err != nil {
-		return "", fmt.Errorf("the prompt could not be read: %w", err)
-	}
-	if len(b) > maxPrompt {
-		return "", &host.Error{Code: host.CodeMessageTooLarge}
-	}
-	return string(b), nil
-}
-
-// content makes the message: the prompt, then what is attached.
-func (f *runFlags) content(prompt string) ([]host.Content, error) {
-	var out []host.Content
-	if strings.TrimSpace(prompt) != "" {
-		out = host.Text(prompt)
-	}
-	for _, name := range f.attach {
-		b, err := os.ReadFile(name)
-		if err != nil {
-			return nil, usagef("the attachment could not be read: %v", err)
-		}
-		media := mime.TypeByExtension(filepath.Ext(name))
-		if media == "" {
-			media = http.DetectContentType(b)
-		}
-		media, _, _ = strings.Cut(media, ";")
-		c := host.Content{Type: abi.ContentFile, Media: media, Name: filepath.Base(name), Bytes: b}
-		if strings.HasPrefix(media, "image/") {
-			c.Type = abi.ContentImage
-		}
-		out = append(out, c)
-	}
-	return out, nil
-}
-
 // begin finds or makes the conversation.
 func (f *runFlags) begin(ctx context.Context, c core.Core, patch host.SettingsPatch) (host.Conversation, error) {
 	if f.conversation == "" {
@@ -253,7 +161,7 @@ func (f *runFlags) begin(ctx context.Context, c core.Core, patch host.SettingsPa
 		return c.Create(ctx, host.NewConversation{Harness: f.harness, Cwd: dir, Title: f.title, Settings: patch})
 	}
 	conv, err := find(ctx, c, f.conversation)
-	if err != nil || patch.Mode == nil && patch.Permission == nil && patch.Model == nil && patch.Effort == nil && patch.Options == nil {
+	if err != nil || isEmpty(patch) {
 		return conv, err
 	}
 	if _, err := c.ConfigureNextTurn(ctx, conv.ID, conv.Revision, patch); err != nil {
@@ -301,6 +209,7 @@ func (a *App) again(f runFlags) []string {
 	if a.data != "" {
 		out = append(out, "--data", shellWord(a.data))
 	}
+	out = append(out, a.there.options()...)
 	if len(f.launch) > 0 {
 		out = append(out, "--harness", shellWord(f.harness))
 	}
