@@ -2,9 +2,6 @@ package host_test
 
 import (
 	"fmt"
-	"os"
-	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -17,29 +14,18 @@ import (
 func BenchmarkPipeline(b *testing.B) {
 	for _, size := range []int{100, 4096} {
 		b.Run(fmt.Sprintf("delta=%dB", size), func(b *testing.B) {
-			r := newBenchRig(b, burst(b.N, size))
+			r := newBenchRig(b, `{"turns":[{"repeat":true,"steps":[`+burst(b.N, size)+`]}]}`)
 			if _, err := r.h.Probe(b.Context(), r.conv); err != nil {
 				b.Fatal(err)
 			}
-			rss := newRSS()
+			c := newCost()
 			b.ResetTimer()
-			start := time.Now()
 			turn := r.send("Go")
 			r.untilTurnSoon(turn.ID)
 			b.StopTimer()
-			b.ReportMetric(float64(b.N)/time.Since(start).Seconds(), "deltas/s")
-			b.ReportMetric(rss.growth(), "MiB-growth")
+			c.report(b, "delta")
 		})
 	}
-}
-
-// burst is a turn of n deltas, a thousand a message as long answers are.
-func burst(n, size int) string {
-	var steps []string
-	for ; n > 0; n -= 1000 {
-		steps = append(steps, fmt.Sprintf(`{"burst":{"count":%d,"text":%q}}`, min(n, 1000), strings.Repeat("x", size)))
-	}
-	return `{"turns":[{"repeat":true,"steps":[` + strings.Join(steps, ",") + `]}]}`
 }
 
 // newBenchRig is newRig for benchmarks.
@@ -62,27 +48,6 @@ func (r *rig) untilTurnSoon(id string) {
 	}
 }
 
-// rss reads the resident set of this process, in MiB, and its growth to the peak.
-type rss struct{ before float64 }
-
-func newRSS() *rss {
-	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) // resets the peak
-	return &rss{readRSS("VmRSS:")}
-}
-
-func (r *rss) growth() float64 { return readRSS("VmHWM:") - r.before }
-
-func readRSS(field string) float64 {
-	b, _ := os.ReadFile("/proc/self/status")
-	for line := range strings.Lines(string(b)) {
-		if rest, ok := strings.CutPrefix(line, field); ok {
-			kb, _ := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-			return kb / 1024
-		}
-	}
-	return 0
-}
-
 // BenchmarkSend measures a message that the child answers at once: acceptance,
 // dispatch, the agent's answer and the end of the turn, each committed.
 func BenchmarkSend(b *testing.B) {
@@ -99,16 +64,16 @@ func BenchmarkSend(b *testing.B) {
 // BenchmarkBurst measures what the memory of the host grows by while a child
 // prints 100,000 deltas as fast as it can.
 func BenchmarkBurst(b *testing.B) {
-	r := newBenchRig(b, burst(100_000, 100))
+	r := newBenchRig(b, `{"turns":[{"repeat":true,"steps":[`+burst(100_000, 100)+`]}]}`)
 	if _, err := r.h.Probe(b.Context(), r.conv); err != nil {
 		b.Fatal(err)
 	}
-	rss := newRSS()
+	c := newCost()
 	for b.Loop() {
 		turn := r.send("Go")
 		r.untilTurnSoon(turn.ID)
 	}
-	b.ReportMetric(rss.growth(), "MiB-growth")
+	c.report(b, "")
 }
 
 // BenchmarkHugeLine measures the same for one line of 64 MiB, which is skipped and
@@ -118,7 +83,7 @@ func BenchmarkHugeLine(b *testing.B) {
 	if _, err := r.h.Probe(b.Context(), r.conv); err != nil {
 		b.Fatal(err)
 	}
-	rss := newRSS()
+	c := newCost()
 	for b.Loop() {
 		turn := r.send("Go")
 		r.untilTurnSoon(turn.ID)
@@ -126,5 +91,5 @@ func BenchmarkHugeLine(b *testing.B) {
 	if len(r.warnings(string(host.CodeLineSkipped))) == 0 {
 		b.Fatal("the skipped line was not told")
 	}
-	b.ReportMetric(rss.growth(), "MiB-growth")
+	c.report(b, "")
 }

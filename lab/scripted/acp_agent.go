@@ -1,6 +1,7 @@
 package scripted
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -9,6 +10,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/aoagents/ao-host/abi/jsonwire"
 )
 
 // ACPConfig is what an ACP runs with. Only Script, Stdin, Stdout and Stderr are needed.
@@ -372,29 +375,38 @@ func (a *ACP) update(session string, update any) {
 // chunks sends the same chunk many times, in writes of many lines: what a client can take
 // is measured with it.
 func (a *ACP) chunks(session, kind string, b *Burst) {
+	const mark = "TEXT"
 	line := encode(struct {
 		Version string `json:"jsonrpc"`
 		Method  string `json:"method"`
 		Params  any    `json:"params"`
-	}{"2.0", "session/update", object{"sessionId": session, "update": object{"sessionUpdate": kind, "content": textBlock(b.text())}}})
-	per := max(1, 32<<10/len(line))
-	block := []byte(strings.TrimSuffix(strings.Repeat(string(line)+"\n", per), "\n"))
-	for left := b.Count; left > 0 && a.alive(); left -= per {
-		if left < per {
-			block = block[:left*(len(line)+1)-1]
+	}{"2.0", "session/update", object{"sessionId": session, "update": object{"sessionUpdate": kind, "content": textBlock(mark)}}})
+	before, after, _ := bytes.Cut(line, []byte(`"`+mark+`"`))
+	texts := b.texts()
+	var block []byte
+	for n := 1; n <= b.Count && a.alive(); n++ {
+		block = append(jsonwire.AppendString(append(block, before...), texts()), after...)
+		if len(block) < 32<<10 && n < b.Count {
+			block = append(block, '\n')
+			continue
 		}
-		a.out.line(slices.Clone(block))
+		a.out.line(block)
+		block = block[:0]
 	}
 }
 
 func textBlock(text string) object { return object{"type": "text", "text": text} }
 
-// text is what each chunk of a burst says.
-func (b *Burst) text() string {
-	if b.Bytes > 0 {
-		return strings.Repeat("x", b.Bytes)
+// texts returns what says what the next chunk of a burst is.
+func (b *Burst) texts() func() string {
+	if b.Prose {
+		return func() string { return nextProse(b.Bytes) }
 	}
-	return b.Text
+	text := b.Text
+	if b.Bytes > 0 {
+		text = strings.Repeat("x", b.Bytes)
+	}
+	return func() string { return text }
 }
 
 // MainACP runs a scripted ACP agent as a program; args are those after the program's name

@@ -76,7 +76,8 @@
 //	"if": condition, "then": [steps], "else": [steps]
 //	"raw": text, "raw_base64": bytes      a line as it stands
 //	"huge": {"bytes", "kind"}             kind: "delta", "junk", "request", or "response" for the next one
-//	"burst": {"count", "text"}            that many deltas of one message
+//	"burst": {"count", "text"}            that many deltas of one message; "bytes" instead of "text" says how long each
+//	                                      is, and with "prose": true they are of text that does not repeat
 //	"stderr": text, "exit": code, "close_stdout": true, "ignore_sigterm": true, "ignore_eof": true
 //	"hang": true                          the turn never goes on, not even when interrupted
 //

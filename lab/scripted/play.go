@@ -179,13 +179,16 @@ func (r *run) huge(h *Huge) error {
 }
 
 func (r *run) burst(b *Burst) {
-	id, text := r.s.newID(), b.text()
+	id, texts := r.s.newID(), b.texts()
 	item := r.agentMessage(id, "")
 	started := r.start(item)
+	var whole strings.Builder
 	for n := 0; n < b.Count && r.ctx.Err() == nil; n++ {
+		text := texts()
 		r.delta("item/agentMessage/delta", id, text)
+		whole.WriteString(text)
 	}
-	item["text"] = strings.Repeat(text, b.Count)
+	item["text"] = whole.String()
 	r.complete(item, started)
 }
 

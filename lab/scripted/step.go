@@ -195,11 +195,13 @@ type Huge struct {
 	Kind  string `json:"kind"`
 }
 
-// Burst is many deltas of one message, each with this text; Bytes instead makes one of that length.
+// Burst is many deltas of one message, each with this text; Bytes instead makes one of that
+// length, with Prose each time another one.
 type Burst struct {
 	Count int    `json:"count"`
 	Text  string `json:"text,omitempty"`
 	Bytes int    `json:"bytes,omitempty"`
+	Prose bool   `json:"prose,omitempty"`
 }
 
 // verbs counts the members that say what the step does.
