@@ -35,6 +35,14 @@ func PeekVersion(path string) (int64, error) {
 // ProcessStart is how the lock file identifies a process.
 func ProcessStart(pid int) (int64, bool) { return lockfile.ProcessStart(pid) }
 
+// QueueClosed reports whether the writer takes nothing any more.
+func (s *Store) QueueClosed() bool {
+	q := s.writer.queue
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed
+}
+
 // Queued is how many closures wait for the writer.
 func (s *Store) Queued() int {
 	q := s.writer.queue

@@ -37,14 +37,21 @@ func newPending(ctx context.Context, now bool, fn func(*Tx) error) *Pending {
 // Done is closed once the closure is committed or has failed.
 func (p *Pending) Done() <-chan struct{} { return p.done }
 
+func (p *Pending) finished() bool {
+	select {
+	case <-p.done:
+		return true
+	default:
+		return false
+	}
+}
+
 // Wait waits for the commit and returns the error of the closure or of the
 // commit, or that of ctx if it ends first: the write then goes on and may still
 // be committed. Wait panics with what the closure panicked with.
 func (p *Pending) Wait(ctx context.Context) error {
-	select {
-	case <-p.done:
+	if p.finished() {
 		return p.result()
-	default:
 	}
 	select {
 	case <-p.done:

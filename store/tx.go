@@ -33,6 +33,8 @@ type Tx struct {
 	order   []*head
 	touched []headBefore
 	closure int
+	// uncompacted: there may be compactions that are not finished.
+	uncompacted bool
 }
 
 // head is the end of a journal inside the open transaction. The conversation's

@@ -1,12 +1,6 @@
 package store
 
-import (
-	"context"
-	"database/sql"
-	"errors"
-
-	"github.com/aoagents/ao-host/store/internal/db"
-)
+import "context"
 
 // AppendEvent adds an event to the end of its journal and sets ev.Seq, and ev.At
 // to the time now if it is zero. The conversation's LastSeq and UpdatedAt follow.
@@ -41,17 +35,4 @@ func (tx *Tx) AppendEvent(_ context.Context, ev *Event) error {
 	h.appended, h.dirty = true, true
 	ev.Seq = h.last
 	return nil
-}
-
-// CompactDeltas removes the events of a turn that have one of the types and a
-// number below before, and returns how many there were. The numbers stay unused.
-func (tx *Tx) CompactDeltas(_ context.Context, conversation, turn string, types []string, before uint64) (int64, error) {
-	from, err := tx.q.JournalFrom(context.Background(), turn)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
-		return 0, translate(err, "turn")
-	}
-	n, err := tx.q.CompactDeltas(context.Background(), db.CompactDeltasParams{
-		ConversationID: conversation, AfterSeq: from, BeforeSeq: signed(before), TurnID: turn, Types: types,
-	})
-	return n, tx.wrote(err, "event")
 }

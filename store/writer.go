@@ -15,8 +15,8 @@ import (
 	"github.com/aoagents/ao-host/store/internal/db"
 )
 
-// writer owns the one connection that writes. Closures run one after another,
-// each in a savepoint of its own, in a transaction that is committed when
+// writer owns the one connection that writes. Closures run one after another, all
+// but the first in a savepoint of its own, in a transaction that is committed when
 // somebody waits for it, when it has MaxBatch rows and no more are there, or
 // MaxDelay after it began.
 //
@@ -38,6 +38,8 @@ type writer struct {
 	faulted bool // one of its closures met a fault
 	batch   []*Pending
 	flushAt time.Time
+	// compaction is the closure that goes on with compactions, if it was ever needed.
+	compaction *Pending
 
 	notify atomic.Pointer[[]func(string, uint64)]
 	failed atomic.Pointer[Error]
@@ -65,6 +67,11 @@ func newWriter(ctx context.Context, pool *sql.DB, path string, opts Options) (*w
 	}
 	w.tx = newTx(opts.Now, db.New(insideOnly{w.cache, w.raw}), w.raw, &w.st)
 	w.wal = newWALKeeper(w.raw, path+"-wal", opts)
+	if unfinished, err := hasCompactions(w.raw); err != nil {
+		return nil, errors.Join(translate(err, "data file"), w.cache.close(), w.st.close(), conn.Close())
+	} else if unfinished {
+		w.compactLater()
+	}
 	go w.run()
 	return w, nil
 }
@@ -141,9 +148,7 @@ func (w *writer) stop() {
 	waiting := w.items
 	rest, _ := w.queue.take(nil)
 	for _, p := range append(waiting, rest...) {
-		select {
-		case <-p.done:
-		default:
+		if !p.finished() {
 			p.finish(errClosed())
 		}
 	}
@@ -159,10 +164,15 @@ func (w *writer) runOne(p *Pending) {
 		p.finish(err)
 		return
 	}
-	if err := w.st.savepoint.Exec(); err != nil {
-		w.fail(translate(err, "data file"))
-		p.finish(translate(err, "data file"))
-		return
+	// A savepoint holds every page that is changed after it, in memory. The first
+	// closure needs none: without it the transaction is empty.
+	alone := len(w.batch) == 0
+	if !alone {
+		if err := w.st.savepoint.Exec(); err != nil {
+			w.fail(translate(err, "data file"))
+			p.finish(translate(err, "data file"))
+			return
+		}
 	}
 	w.tx.beginClosure()
 	rows := w.tx.rows
@@ -170,7 +180,10 @@ func (w *writer) runOne(p *Pending) {
 	w.tx.rows = max(w.tx.rows, rows+1) // closures that write nothing fill a batch too
 	lost := w.raw.GetAutocommit()
 	if err == nil && !lost {
-		if err = w.st.release.Exec(); err == nil {
+		if !alone {
+			err = w.st.release.Exec()
+		}
+		if err == nil {
 			w.batch = append(w.batch, p)
 			return
 		}
@@ -181,16 +194,19 @@ func (w *writer) runOne(p *Pending) {
 		err = errLost() // the closure ignored what ended the transaction
 	}
 	w.tx.undoClosure()
-	if !lost {
-		if e := errors.Join(w.st.undo.Exec(), w.st.release.Exec()); e != nil {
-			w.fail(translate(e, "data file"))
-		}
-	} else {
+	switch {
+	case lost:
 		var cause *Error
 		if !errors.As(err, &cause) {
 			cause = errLost()
 		}
 		w.fail(cause)
+	case alone:
+		w.rollback()
+	default:
+		if e := errors.Join(w.st.undo.Exec(), w.st.release.Exec()); e != nil {
+			w.fail(translate(e, "data file"))
+		}
 	}
 	w.note(err)
 	p.finish(err)
@@ -251,10 +267,32 @@ func (w *writer) commit() {
 	}
 	w.finishBatch(nil)
 	w.wal.committed()
+	if w.tx.uncompacted {
+		w.compactLater()
+	}
+}
+
+// compactLater queues the next part of what is to be compacted behind what waits
+// already. After a failure the next commit of anything tries again; what a close
+// leaves is gone on with when the store is opened.
+func (w *writer) compactLater() {
+	if w.compaction != nil && !w.compaction.finished() {
+		return
+	}
+	p := newPending(context.Background(), false, (*Tx).compactMore)
+	if w.queue.add(p) {
+		w.compaction = p
+	}
 }
 
 // fail rolls back the open transaction; all its closures fail with err.
 func (w *writer) fail(err error) {
+	w.rollback()
+	w.note(err)
+	w.finishBatch(err)
+}
+
+func (w *writer) rollback() {
 	if !w.raw.GetAutocommit() {
 		if e := w.st.rollback.Exec(); e != nil {
 			w.opts.Logger.Error("the store could not roll back", slog.Any("error", e))
@@ -262,8 +300,6 @@ func (w *writer) fail(err error) {
 	}
 	w.open = false
 	w.tx.beginTransaction()
-	w.note(err)
-	w.finishBatch(err)
 }
 
 // note remembers a fault for [Store.Failing].

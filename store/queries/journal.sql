@@ -4,6 +4,26 @@ SELECT * FROM event WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?;
 -- name: JournalFrom :one
 SELECT journal_from FROM turn WHERE id = ?;
 
+-- name: CompactibleEvents :many
+SELECT seq, CAST(length(body) AS INTEGER) AS size FROM event
+WHERE conversation_id = sqlc.arg(conversation_id)
+  AND seq > sqlc.arg(after_seq) AND seq < sqlc.arg(before_seq)
+  AND turn_id = sqlc.arg(turn_id)
+  AND type IN (sqlc.slice('types'))
+ORDER BY seq LIMIT 4096;
+
+-- name: NextCompaction :one
+SELECT * FROM compaction ORDER BY ordinal LIMIT 1;
+
+-- name: InsertCompaction :exec
+INSERT INTO compaction (conversation_id, turn_id, types, after_seq, before_seq) VALUES (?, ?, ?, ?, ?);
+
+-- name: AdvanceCompaction :exec
+UPDATE compaction SET after_seq = ? WHERE ordinal = ?;
+
+-- name: DropCompaction :exec
+DELETE FROM compaction WHERE ordinal = ?;
+
 -- name: CompactDeltas :execrows
 DELETE FROM event
 WHERE conversation_id = sqlc.arg(conversation_id)

@@ -10,6 +10,15 @@ import (
 	"strings"
 )
 
+const advanceCompaction = `-- name: AdvanceCompaction :exec
+UPDATE compaction SET after_seq = ? WHERE ordinal = ?
+`
+
+func (q *Queries) AdvanceCompaction(ctx context.Context, afterSeq int64, ordinal int64) error {
+	_, err := q.db.ExecContext(ctx, advanceCompaction, afterSeq, ordinal)
+	return err
+}
+
 const compactDeltas = `-- name: CompactDeltas :execrows
 DELETE FROM event
 WHERE conversation_id = ?1
@@ -48,6 +57,74 @@ func (q *Queries) CompactDeltas(ctx context.Context, arg CompactDeltasParams) (i
 	return result.RowsAffected()
 }
 
+const compactibleEvents = `-- name: CompactibleEvents :many
+SELECT seq, CAST(length(body) AS INTEGER) AS size FROM event
+WHERE conversation_id = ?1
+  AND seq > ?2 AND seq < ?3
+  AND turn_id = ?4
+  AND type IN (/*SLICE:types*/?)
+ORDER BY seq LIMIT 4096
+`
+
+type CompactibleEventsParams struct {
+	ConversationID string
+	AfterSeq       int64
+	BeforeSeq      int64
+	TurnID         string
+	Types          []string
+}
+
+type CompactibleEventsRow struct {
+	Seq  int64
+	Size int64
+}
+
+func (q *Queries) CompactibleEvents(ctx context.Context, arg CompactibleEventsParams) ([]CompactibleEventsRow, error) {
+	query := compactibleEvents
+	var queryParams []interface{}
+	queryParams = append(queryParams, arg.ConversationID)
+	queryParams = append(queryParams, arg.AfterSeq)
+	queryParams = append(queryParams, arg.BeforeSeq)
+	queryParams = append(queryParams, arg.TurnID)
+	if len(arg.Types) > 0 {
+		for _, v := range arg.Types {
+			queryParams = append(queryParams, v)
+		}
+		query = strings.Replace(query, "/*SLICE:types*/?", strings.Repeat(",?", len(arg.Types))[1:], 1)
+	} else {
+		query = strings.Replace(query, "/*SLICE:types*/?", "NULL", 1)
+	}
+	rows, err := q.db.QueryContext(ctx, query, queryParams...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []CompactibleEventsRow
+	for rows.Next() {
+		var i CompactibleEventsRow
+		if err := rows.Scan(&i.Seq, &i.Size); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
+const dropCompaction = `-- name: DropCompaction :exec
+DELETE FROM compaction WHERE ordinal = ?
+`
+
+func (q *Queries) DropCompaction(ctx context.Context, ordinal int64) error {
+	_, err := q.db.ExecContext(ctx, dropCompaction, ordinal)
+	return err
+}
+
 const events = `-- name: Events :many
 SELECT conversation_id, seq, at, type, turn_id, body FROM event WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?
 `
@@ -82,6 +159,29 @@ func (q *Queries) Events(ctx context.Context, conversationID string, seq int64, 
 	return items, nil
 }
 
+const insertCompaction = `-- name: InsertCompaction :exec
+INSERT INTO compaction (conversation_id, turn_id, types, after_seq, before_seq) VALUES (?, ?, ?, ?, ?)
+`
+
+type InsertCompactionParams struct {
+	ConversationID string
+	TurnID         string
+	Types          string
+	AfterSeq       int64
+	BeforeSeq      int64
+}
+
+func (q *Queries) InsertCompaction(ctx context.Context, arg InsertCompactionParams) error {
+	_, err := q.db.ExecContext(ctx, insertCompaction,
+		arg.ConversationID,
+		arg.TurnID,
+		arg.Types,
+		arg.AfterSeq,
+		arg.BeforeSeq,
+	)
+	return err
+}
+
 const journalFrom = `-- name: JournalFrom :one
 SELECT journal_from FROM turn WHERE id = ?
 `
@@ -91,4 +191,22 @@ func (q *Queries) JournalFrom(ctx context.Context, id string) (int64, error) {
 	var journal_from int64
 	err := row.Scan(&journal_from)
 	return journal_from, err
+}
+
+const nextCompaction = `-- name: NextCompaction :one
+SELECT conversation_id, turn_id, types, after_seq, before_seq, ordinal FROM compaction ORDER BY ordinal LIMIT 1
+`
+
+func (q *Queries) NextCompaction(ctx context.Context) (Compaction, error) {
+	row := q.db.QueryRowContext(ctx, nextCompaction)
+	var i Compaction
+	err := row.Scan(
+		&i.ConversationID,
+		&i.TurnID,
+		&i.Types,
+		&i.AfterSeq,
+		&i.BeforeSeq,
+		&i.Ordinal,
+	)
+	return i, err
 }

@@ -16,6 +16,15 @@ type BindingGrant struct {
 	GrantedAt Stamp
 }
 
+type Compaction struct {
+	ConversationID string
+	TurnID         string
+	Types          string
+	AfterSeq       int64
+	BeforeSeq      int64
+	Ordinal        int64
+}
+
 type Conversation struct {
 	ID            string
 	Harness       string
