@@ -1,5 +1,10 @@
 package guest
 
+import (
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/abi/jsonwire"
+)
+
 // Effects collects the effects of one step in order, already encoded. Its
 // methods take a pointer only to spare a copy; they keep nothing of it.
 type Effects struct {
@@ -17,6 +22,17 @@ func (e *Effects) separate() []byte {
 		return append(e.buf, ',')
 	}
 	return e.buf
+}
+
+// DeltaText appends x with this text in place of its own. Streamed text is encoded
+// as soon as it is read, so no string has to be made of it.
+func (e *Effects) DeltaText(x *abi.Delta, text []byte) {
+	head := *x
+	head.Text = ""
+	e.Delta(&head)
+	// The text is the last member: it stands before the ends of two objects.
+	e.buf = jsonwire.AppendString(e.buf[:len(e.buf)-len(`""}}`)], text)
+	e.buf = append(e.buf, '}', '}')
 }
 
 // keptBytes is the largest buffer kept between steps: one big step must not hold

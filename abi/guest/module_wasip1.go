@@ -11,6 +11,14 @@ var (
 	// input is the buffer the host writes into, saved the last result of ao_save.
 	input []byte
 	saved []byte
+	// calls counts ao_step, handled what it was given, in bytes, since the last rest.
+	calls, handled int
+)
+
+// The collector's workers get a turn after so many steps or bytes.
+const (
+	restCalls = 32
+	restBytes = 64 << 10
 )
 
 // Register makes r the reducer of this module. Call it once, from an init
@@ -45,14 +53,24 @@ func aoAlloc(n int32) int32 {
 
 //go:wasmexport ao_step
 func aoStep(n int32) int64 {
-	// Nothing else in the module ever blocks, so without this the collector's
-	// background workers never get a turn and the heap only grows.
-	runtime.Gosched()
+	rest(int(n))
 	out, err := machine.Step(received(n))
 	if err != nil {
 		panic(err)
 	}
 	return location(out)
+}
+
+// rest lets the collector's background workers run. Nothing else in the module ever
+// blocks, so without this they never get a turn and the heap only grows; a turn takes
+// as long as a short step.
+func rest(n int) {
+	calls++
+	handled += n
+	if calls >= restCalls || handled >= restBytes {
+		calls, handled = 0, 0
+		runtime.Gosched()
+	}
 }
 
 //go:wasmexport ao_save

@@ -1,6 +1,7 @@
 package jsonwire
 
 import (
+	"math/bits"
 	"strconv"
 	"unicode/utf8"
 )
@@ -13,30 +14,40 @@ const hexDigits = "0123456789abcdef"
 func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
 	dst = append(dst, '"')
 	for i := 0; ; i++ {
-		run := i
-		i = plain(s, i)
-		dst = append(dst, s[run:i]...)
+		// As in the decoder's slowStr.
+		for ; i+8 <= len(s); i += 8 {
+			x := word(s, i)
+			dst = appendWord(dst, x)
+			if m := notPlain(x); m != 0 {
+				n := bits.TrailingZeros64(m) / 8
+				dst = dst[:len(dst)-8+n]
+				i += n
+				goto found
+			}
+		}
+		for ; i < len(s) && isPlain[s[i]]; i++ {
+			dst = append(dst, s[i])
+		}
+	found:
 		if i < len(s) && s[i] >= utf8.RuneSelf {
-			run, i = i, opaque(s, i)
+			run := i
+			i = opaque(s, i)
 			dst = appendText(dst, s[run:i])
 		}
 		if i >= len(s) {
 			return append(dst, '"')
 		}
-		switch c := s[i]; c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
+		c := s[i]
+		if e := escaped[c]; e != 0 {
+			dst = append(dst, '\\', e)
+		} else {
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		}
 	}
 }
+
+// escaped are the letters of the escapes that have one.
+var escaped = [256]byte{'"': '"', '\\': '\\', '\n': 'n', '\r': 'r', '\t': 't'}
 
 // appendText appends s, each byte that is not UTF-8 replaced by U+FFFD.
 func appendText[T ~string | ~[]byte](dst []byte, s T) []byte {

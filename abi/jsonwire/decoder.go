@@ -9,7 +9,10 @@
 // where objects were (SCENARIOS T3).
 package jsonwire
 
-import "errors"
+import (
+	"errors"
+	"math/bits"
+)
 
 // MaxDepth is the deepest nesting of arrays and objects the decoder accepts.
 const MaxDepth = 512
@@ -106,35 +109,30 @@ func (d *Decoder) Kind() Kind {
 	if d.i >= len(d.b) {
 		return Invalid
 	}
-	switch c := d.b[d.i]; {
-	case c == '{':
-		return Object
-	case c == '[':
-		return Array
-	case c == '"':
-		return String
-	case c == 'n':
-		return Null
-	case c == 't' || c == 'f':
-		return Bool
-	case c == '-' || c >= '0' && c <= '9':
-		return Number
-	}
-	return Invalid
+	return kinds[d.b[d.i]]
 }
+
+// kinds tells a value by its first byte.
+var kinds = func() (t [256]Kind) {
+	t['{'], t['['], t['"'], t['n'], t['t'], t['f'], t['-'] = Object, Array, String, Null, Bool, Bool, Number
+	for c := '0'; c <= '9'; c++ {
+		t[c] = Number
+	}
+	return t
+}()
 
 // BeginObject enters an object. If the next value is not an object it is
 // skipped and false returned. After true, call [Decoder.NextKey] until it
 // returns false.
-func (d *Decoder) BeginObject() bool { return d.begin(Object) }
+func (d *Decoder) BeginObject() bool { return d.begin('{') }
 
 // BeginArray enters an array. If the next value is not an array it is skipped
 // and false returned. After true, call [Decoder.NextElem] until it returns
 // false.
-func (d *Decoder) BeginArray() bool { return d.begin(Array) }
+func (d *Decoder) BeginArray() bool { return d.begin('[') }
 
-func (d *Decoder) begin(k Kind) bool {
-	if d.Kind() != k {
+func (d *Decoder) begin(c byte) bool {
+	if d.ws(); d.i >= len(d.b) || d.b[d.i] != c {
 		d.Skip()
 		return false
 	}
@@ -178,24 +176,46 @@ func (d *Decoder) next(end byte) bool {
 // must be consumed (or skipped) before the next call. The slice is valid until
 // the next call of any method.
 func (d *Decoder) NextKey() ([]byte, bool) {
-	if d.err != nil || !d.next('}') {
+	// This is next, written out: in a sandbox a call costs as much as a key. After
+	// an error there is nothing left to read.
+	b, i := d.b, d.i
+	if i < len(b) && b[i] <= ' ' {
+		i = space(b, i)
+	}
+	if i < len(b) && b[i] == '}' {
+		d.i = i + 1
+		d.depth--
+		d.first = false
 		return nil, false
 	}
-	b, i := d.b, d.i
+	if !d.first {
+		if i >= len(b) || b[i] != ',' {
+			d.fail(ErrSyntax)
+			return nil, false
+		}
+		if i++; i < len(b) && b[i] <= ' ' {
+			i = space(b, i)
+		}
+	}
+	d.first = false
+	d.i = i
 	if i >= len(b) || b[i] != '"' {
 		d.fail(ErrSyntax)
 		return nil, false
 	}
 	// Nearly every key is short and plain: find its end right here.
 	st := i + 1
-	for i = st; i < len(b) && isKey[b[i]]; {
-		i++
+	for i = st; i+8 <= len(b); i += 8 {
+		if m := notPlain(word(b, i)); m != 0 {
+			i += bits.TrailingZeros64(m) / 8
+			break
+		}
 	}
 	if i+1 < len(b) && b[i] == '"' && b[i+1] == ':' {
 		d.i = i + 2
 		return b[st:i], true
 	}
-	k := d.str()
+	k := d.Bytes()
 	d.ws()
 	if d.i >= len(b) || b[d.i] != ':' {
 		d.fail(ErrSyntax)
@@ -204,18 +224,6 @@ func (d *Decoder) NextKey() ([]byte, bool) {
 	d.i++
 	return k, d.err == nil
 }
-
-// isKey holds the characters that are common in keys and stand for themselves.
-var isKey = func() (t [256]bool) {
-	for c := byte('a'); c <= 'z'; c++ {
-		t[c], t[c-'a'+'A'] = true, true
-	}
-	for c := byte('0'); c <= '9'; c++ {
-		t[c] = true
-	}
-	t['_'], t['-'], t['/'], t['$'], t['.'] = true, true, true, true, true
-	return t
-}()
 
 // NextElem reports whether the array has another element, which must then be
 // consumed or skipped.
@@ -255,21 +263,7 @@ func (d *Decoder) Bool() bool {
 // String returns the next value if it is a string; any other value is skipped
 // and "" returned.
 func (d *Decoder) String() string {
-	if d.Kind() != String {
-		d.Skip()
-		return ""
-	}
-	return string(d.str())
-}
-
-// Bytes is [Decoder.String] without the copy: the slice is valid until the next
-// call of any method.
-func (d *Decoder) Bytes() []byte {
-	if d.Kind() != String {
-		d.Skip()
-		return nil
-	}
-	return d.str()
+	return string(d.Bytes())
 }
 
 // Raw returns the bytes of the next value as they stand, without surrounding

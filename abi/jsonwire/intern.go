@@ -30,13 +30,26 @@ func (d *Decoder) Interned() string {
 	if len(b) > maxInterned {
 		return string(b)
 	}
-	h := uint32(2166136261)
-	for _, c := range b {
-		h = (h ^ uint32(c)) * 16777619
-	}
-	slot := &d.interned[(h^h>>15)%uint32(len(d.interned))]
+	slot := &d.interned[hash(b)%uint64(len(d.interned))]
 	if *slot != string(b) {
 		*slot = string(b)
 	}
 	return *slot
+}
+
+// hash mixes the bytes in words of eight, of which the last may overlap.
+func hash(b []byte) uint64 {
+	const odd = 0x9e3779b97f4a7c15
+	h := uint64(len(b))
+	if len(b) < 8 {
+		for _, c := range b {
+			h = (h ^ uint64(c)) * odd
+		}
+		return h ^ h>>32
+	}
+	for i := 0; i+8 < len(b); i += 8 {
+		h = (h ^ word(b, i)) * odd
+	}
+	h = (h ^ word(b, len(b)-8)) * odd
+	return h ^ h>>32
 }

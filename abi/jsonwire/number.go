@@ -8,12 +8,22 @@ func (d *Decoder) Int() int64 {
 		d.Skip()
 		return 0
 	}
+	// Times and counters are plain digits, and few enough not to overflow.
+	b, i, n := d.b, d.i, int64(0)
+	for i < len(b) && b[i]-'0' <= 9 {
+		n = n*10 + int64(b[i]-'0')
+		i++
+	}
+	if size := i - d.i; size > 0 && size <= 18 && (b[d.i] != '0' || size == 1) && (i == len(b) || b[i] != '.' && b[i]|0x20 != 'e') {
+		d.i = i
+		return n
+	}
 	end := number(d.b, d.i)
 	if end < 0 {
 		d.fail(ErrSyntax)
 		return 0
 	}
-	n := whole(d.b[d.i:end])
+	n = whole(d.b[d.i:end])
 	d.i = end
 	return n
 }

@@ -1,5 +1,7 @@
 package jsonwire
 
+import "math/bits"
+
 // Skip consumes the next value of whatever type, checking its syntax. A string
 // is not unescaped.
 func (d *Decoder) Skip() {
@@ -21,7 +23,7 @@ func (d *Decoder) Skip() {
 func skip(b []byte, i, depth int) (int, error) {
 	// One bit for each open container, set for objects.
 	var open [MaxDepth / 64]uint64
-	level := 0
+	level, key := 0, false
 value:
 	i = space(b, i)
 	if i >= len(b) {
@@ -29,9 +31,8 @@ value:
 	}
 	switch c := b[i]; c {
 	case '"':
-		if i = skipString(b, i); i < 0 {
-			return i, ErrSyntax
-		}
+		key = false
+		goto text
 	case '{', '[':
 		if level == depth {
 			return i, ErrDepth
@@ -44,7 +45,7 @@ value:
 			if i < len(b) && b[i] == '}' {
 				break
 			}
-			goto key
+			goto member
 		}
 		open[level>>6] &^= bit
 		level++
@@ -72,6 +73,7 @@ value:
 			return i, ErrSyntax
 		}
 	}
+ended:
 	// After a value, or before the end of an empty container.
 	for level > 0 {
 		object := open[(level-1)>>6]&(1<<((level-1)&63)) != 0
@@ -82,7 +84,7 @@ value:
 		switch c := b[i]; {
 		case c == ',' && object:
 			i = space(b, i+1)
-			goto key
+			goto member
 		case c == ',':
 			i++
 			goto value
@@ -94,12 +96,40 @@ value:
 		}
 	}
 	return i, nil
-key:
+member:
 	if i >= len(b) || b[i] != '"' {
 		return i, ErrSyntax
 	}
-	if i = skipString(b, i); i < 0 {
+	key = true
+text:
+	// A key or a value, whose quote is at i.
+	i++
+run:
+	for ; i+8 <= len(b); i += 8 {
+		if m := notOpaque(word(b, i)); m != 0 {
+			i += bits.TrailingZeros64(m) / 8
+			break
+		}
+	}
+	for i < len(b) && !special[b[i]] {
+		i++
+	}
+	if i+1 < len(b) && b[i] == '\\' {
+		if unescaped[b[i+1]] != 0 {
+			i += 2
+			goto run
+		}
+		if _, ok := hex4(b, i+2); ok && b[i+1] == 'u' {
+			i += 6
+			goto run
+		}
+	}
+	if i >= len(b) || b[i] != '"' {
 		return i, ErrSyntax
+	}
+	i++
+	if !key {
+		goto ended
 	}
 	i = space(b, i)
 	if i >= len(b) || b[i] != ':' {
@@ -109,26 +139,11 @@ key:
 	goto value
 }
 
-// skipString returns the index after the string whose quote is at i, or -1.
-func skipString(b []byte, i int) int {
-	for i = opaque(b, i+1); i < len(b); i = opaque(b, i) {
-		if b[i] == '"' {
-			return i + 1
-		}
-		if b[i] != '\\' || i+1 >= len(b) {
-			return -1
-		}
-		switch b[i+1] {
-		case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-			i += 2
-		case 'u':
-			if _, ok := hex4(b, i+2); !ok {
-				return -1
-			}
-			i += 6
-		default:
-			return -1
-		}
+// special holds the bytes that do not just stand in a string.
+var special = func() (t [256]bool) {
+	for c := range 0x20 {
+		t[c] = true
 	}
-	return -1
-}
+	t['"'], t['\\'] = true, true
+	return t
+}()

@@ -1,23 +1,50 @@
 package jsonwire
 
 import (
+	"math/bits"
 	"unicode/utf16"
 	"unicode/utf8"
 )
 
-// str reads a string; without escapes it aliases the input.
-func (d *Decoder) str() []byte {
+// Bytes is [Decoder.String] without the copy: the slice is valid until the next
+// call of any method. Without escapes it aliases the input.
+func (d *Decoder) Bytes() []byte {
+	if d.ws(); d.i >= len(d.b) || d.b[d.i] != '"' {
+		d.Skip()
+		return nil
+	}
 	b, st := d.b, d.i+1
-	i := plain(b, st)
-	if i < len(b) && b[i] >= utf8.RuneSelf {
+	// This is plain, written out, as in the other loops over strings: in a sandbox
+	// a call costs as much as a short string, and so does every branch taken.
+	i := st
+	for ; i+16 <= len(b); i += 16 {
+		m := notPlain(word(b, i))
+		if m == 0 {
+			if m = notPlain(word(b, i+8)); m == 0 {
+				continue
+			}
+			i += 8
+		}
+		i += bits.TrailingZeros64(m) / 8
+		goto found
+	}
+	for i < len(b) && isPlain[b[i]] {
+		i++
+	}
+found:
+	if i >= len(b) {
+		d.fail(ErrSyntax)
+		return nil
+	}
+	if b[i] >= utf8.RuneSelf {
 		// Valid text in any script is common; only a broken one is rewritten.
 		if i = opaque(b, i); i < len(b) && b[i] == '"' && !utf8.Valid(b[st:i]) {
 			return d.slowStr(st)
 		}
-	}
-	if i >= len(b) {
-		d.fail(ErrSyntax)
-		return nil
+		if i >= len(b) {
+			d.fail(ErrSyntax)
+			return nil
+		}
 	}
 	if b[i] == '"' {
 		d.i = i + 1
@@ -26,15 +53,29 @@ func (d *Decoder) str() []byte {
 	return d.slowStr(st)
 }
 
-// slowStr unescapes into buf; invalid UTF-8 and lone surrogates become U+FFFD.
+// slowStr unescapes into buf; invalid UTF-8 and lone surrogates become U+FFFD. It
+// copies while it looks, a word at a time: what a model writes has an escape in
+// every line, and calls for the short runs between them cost more than the bytes.
 func (d *Decoder) slowStr(st int) []byte {
 	b, out := d.b, d.buf[:0]
 	for i := st; ; {
-		run := i
-		i = plain(b, i)
-		out = append(out, b[run:i]...)
+		for ; i+8 <= len(b); i += 8 {
+			x := word(b, i)
+			out = appendWord(out, x)
+			if m := notPlain(x); m != 0 {
+				n := bits.TrailingZeros64(m) / 8
+				out = out[:len(out)-8+n]
+				i += n
+				goto found
+			}
+		}
+		for ; i < len(b) && isPlain[b[i]]; i++ {
+			out = append(out, b[i])
+		}
+	found:
 		if i < len(b) && b[i] >= utf8.RuneSelf {
-			run, i = i, opaque(b, i)
+			run := i
+			i = opaque(b, i)
 			out = appendText(out, b[run:i])
 		}
 		if i < len(b) && b[i] == '"' {
@@ -46,33 +87,29 @@ func (d *Decoder) slowStr(st int) []byte {
 			d.fail(ErrSyntax)
 			return nil
 		}
+		e := b[i+1]
 		i += 2
-		switch e := b[i-1]; e {
-		case '"', '\\', '/':
-			out = append(out, e)
-		case 'b':
-			out = append(out, '\b')
-		case 'f':
-			out = append(out, '\f')
-		case 'n':
-			out = append(out, '\n')
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		case 'u':
-			r, n := d.unicode(i)
-			if n == 0 {
-				d.fail(ErrSyntax)
-				return nil
-			}
-			out = utf8.AppendRune(out, r)
-			i += n
-		default:
+		if c := unescaped[e]; c != 0 {
+			out = append(out, c)
+			continue
+		}
+		if e != 'u' {
 			d.fail(ErrSyntax)
 			return nil
 		}
+		r, n := d.unicode(i)
+		if n == 0 {
+			d.fail(ErrSyntax)
+			return nil
+		}
+		out = utf8.AppendRune(out, r)
+		i += n
 	}
+}
+
+// unescaped are the characters that escapes of one letter stand for.
+var unescaped = [256]byte{
+	'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t',
 }
 
 // unicode reads the digits of a \u escape at i and the second half of a surrogate

@@ -6,6 +6,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/savedstate"
 )
 
 // ChainQuestion is a question that an agent asks in a form of its own. Message is what
@@ -28,16 +29,16 @@ type chain struct {
 	own int64
 }
 
-func (c *chain) walk(w *walker) {
-	w.str("key", &c.key)
-	w.str("tool", &c.tool)
-	list(w, "questions", &c.questions, func(w *walker, q *ChainQuestion) {
-		w.value("field", &q.Field)
-		w.str("message", &q.Message)
-		w.bool("confirm", &q.Confirm)
+func (c *chain) walk(w *savedstate.Walker) {
+	w.Str("key", &c.key)
+	w.Str("tool", &c.tool)
+	savedstate.List(w, "questions", &c.questions, func(w *savedstate.Walker, q *ChainQuestion) {
+		w.Value("field", &q.Field)
+		w.Str("message", &q.Message)
+		w.Bool("confirm", &q.Confirm)
 	})
-	w.int("next", &c.next)
-	w.int("own", &c.own)
+	w.Int("next", &c.next)
+	w.Int("own", &c.own)
 }
 
 // chained opens a form that is one of a group of questions: the first one shows them

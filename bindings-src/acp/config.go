@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/savedstate"
 )
 
 // settings is what the agent says is in force and can be chosen.
@@ -47,36 +48,36 @@ type configOption struct {
 	values                          []abi.Choice
 }
 
-func (s *settings) walk(w *walker) {
-	w.bool("modern", &s.modern)
-	list(w, "options", &s.options, func(w *walker, o *configOption) {
-		w.str("id", &o.id)
-		w.str("name", &o.name)
-		w.str("description", &o.description)
-		w.str("category", &o.category)
-		w.str("kind", &o.kind)
-		w.str("current", &o.current)
-		values(w, "values", &o.values)
+func (s *settings) walk(w *savedstate.Walker) {
+	w.Bool("modern", &s.modern)
+	savedstate.List(w, "options", &s.options, func(w *savedstate.Walker, o *configOption) {
+		w.Str("id", &o.id)
+		w.Str("name", &o.name)
+		w.Str("description", &o.description)
+		w.Str("category", &o.category)
+		w.Str("kind", &o.kind)
+		w.Str("current", &o.current)
+		savedstate.Values(w, "values", &o.values)
 	})
-	values(w, "modes", &s.modes)
-	w.str("mode", &s.mode)
-	values(w, "models", &s.models)
-	w.str("model", &s.model)
-	values(w, "efforts", &s.efforts)
-	w.str("effort", &s.effort)
-	w.int("lists", &s.lists)
-	w.int("notices", &s.notices)
-	w.object("base", func(w *walker) {
-		w.bool("known", &s.base.known)
-		w.str("mode", &s.base.mode)
-		w.str("model", &s.base.model)
-		w.str("effort", &s.base.effort)
-		values(w, "options", &s.base.options)
+	savedstate.Values(w, "modes", &s.modes)
+	w.Str("mode", &s.mode)
+	savedstate.Values(w, "models", &s.models)
+	w.Str("model", &s.model)
+	savedstate.Values(w, "efforts", &s.efforts)
+	w.Str("effort", &s.effort)
+	w.Int("lists", &s.lists)
+	w.Int("notices", &s.notices)
+	w.Object("base", func(w *savedstate.Walker) {
+		w.Bool("known", &s.base.known)
+		w.Str("mode", &s.base.mode)
+		w.Str("model", &s.base.model)
+		w.Str("effort", &s.base.effort)
+		savedstate.Values(w, "options", &s.base.options)
 	})
-	w.strs("touched", &s.touched)
-	w.bool("force_mode", &s.forceMode)
-	w.bool("force_model", &s.forceModel)
-	w.bool("force_effort", &s.forceEffort)
+	w.Strs("touched", &s.touched)
+	w.Bool("force_mode", &s.forceMode)
+	w.Bool("force_model", &s.forceModel)
+	w.Bool("force_effort", &s.forceEffort)
 }
 
 func (s *settings) option(id string) *configOption {

@@ -12,8 +12,9 @@ type Reducer struct {
 	state
 
 	// What follows is scratch space: it never changes what a step returns.
-	dec jsonwire.Decoder
-	buf []byte
+	dec  jsonwire.Decoder
+	buf  []byte
+	text []byte
 }
 
 var _ guest.Reducer = (*Reducer)(nil)

@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/savedstate"
 )
 
 // Request is a request of the agent that a person answers.
@@ -46,23 +47,23 @@ const (
 	askDialect    = "dialect"
 )
 
-func (q *Request) walk(w *walker) {
-	w.str("key", &q.Key)
-	w.str("token", &q.Token)
-	w.str("id", &q.ID)
-	w.str("method", &q.Method)
-	w.str("session", &q.Session)
-	w.str("tool", &q.Tool)
-	values(w, "fields", &q.Fields)
-	w.str("note", &q.Note)
-	w.str("kind", &q.kind)
-	values(w, "decisions", &q.decisions)
-	w.str("property", &q.property)
-	w.str("own", &q.own)
-	w.int("at", &q.at)
-	w.strs("consts", &q.consts)
-	w.bool("array", &q.array)
-	w.str("url", &q.url)
+func (q *Request) walk(w *savedstate.Walker) {
+	w.Str("key", &q.Key)
+	w.Str("token", &q.Token)
+	w.Str("id", &q.ID)
+	w.Str("method", &q.Method)
+	w.Str("session", &q.Session)
+	w.Str("tool", &q.Tool)
+	savedstate.Values(w, "fields", &q.Fields)
+	w.Str("note", &q.Note)
+	w.Str("kind", &q.kind)
+	savedstate.Values(w, "decisions", &q.decisions)
+	w.Str("property", &q.property)
+	w.Str("own", &q.own)
+	w.Int("at", &q.at)
+	w.Strs("consts", &q.consts)
+	w.Bool("array", &q.array)
+	w.Str("url", &q.url)
 }
 
 // request routes a request of the agent.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/savedstate"
 )
 
 // StateVersion numbers the format of [Reducer.Save]; the manifests name it.
@@ -102,11 +103,11 @@ type place struct{ id, turn, child string }
 
 // Save appends the session state as JSON.
 func (r *Reducer) Save(dst []byte) []byte {
-	w := walker{dst: append(dst, '{'), writing: true}
 	version := int64(StateVersion)
-	w.int("version", &version)
-	r.walk(&w)
-	return append(w.dst, '}')
+	return savedstate.Append(dst, func(w *savedstate.Walker) {
+		w.Int("version", &version)
+		r.walk(w)
+	})
 }
 
 // Load restores what [Reducer.Save] wrote. On an error the reducer is as new.
@@ -118,8 +119,8 @@ func (r *Reducer) Load(saved []byte) error {
 		return ErrState
 	}
 	var version int64
-	walkObject(&d, func(w *walker) {
-		w.int("version", &version)
+	savedstate.Read(&d, func(w *savedstate.Walker) {
+		w.Int("version", &version)
 		r.walk(w)
 	})
 	if !d.End() || version != StateVersion {
@@ -130,59 +131,59 @@ func (r *Reducer) Load(saved []byte) error {
 }
 
 // walk names every member once, for writing and for reading.
-func (s *state) walk(w *walker) {
-	w.str("phase", &s.phase)
-	w.value("open", &s.open)
-	w.str("provider", &s.version)
-	w.object("caps", func(w *walker) {
-		w.bool("load", &s.caps.load)
-		w.bool("resume", &s.caps.resume)
-		w.bool("list", &s.caps.list)
-		w.bool("close", &s.caps.close)
-		w.bool("images", &s.caps.images)
+func (s *state) walk(w *savedstate.Walker) {
+	w.Str("phase", &s.phase)
+	w.Value("open", &s.open)
+	w.Str("provider", &s.version)
+	w.Object("caps", func(w *savedstate.Walker) {
+		w.Bool("load", &s.caps.load)
+		w.Bool("resume", &s.caps.resume)
+		w.Bool("list", &s.caps.list)
+		w.Bool("close", &s.caps.close)
+		w.Bool("images", &s.caps.images)
 	})
-	list(w, "auth", &s.auth, func(w *walker, a *AuthMethod) {
-		w.str("id", &a.ID)
-		w.str("type", &a.Type)
+	savedstate.List(w, "auth", &s.auth, func(w *savedstate.Walker, a *AuthMethod) {
+		w.Str("id", &a.ID)
+		w.Str("type", &a.Type)
 	})
-	w.bool("auth_tried", &s.authTried)
-	w.str("after_auth", &s.afterAuth)
-	w.str("session", &s.session)
-	text(w, "restored", &s.restored)
-	w.str("reason", &s.reason)
-	w.str("title", &s.title)
-	w.bool("settled", &s.settled)
-	w.strs("found", &s.found)
-	w.object("settings", s.settings.walk)
-	w.value("observed", &s.observed)
-	w.str("told", &s.told)
-	w.strs("early", &s.early)
-	w.int("early_bytes", &s.earlyBytes)
-	w.str("commands", &s.commands)
-	optional(w, "cur", &s.cur, (*turn).walk)
-	optional(w, "own", &s.own, (*turn).walk)
-	list(w, "recent", &s.recent, func(w *walker, e *ended) {
-		w.str("native", &e.native)
-		w.str("turn", &e.turn)
+	w.Bool("auth_tried", &s.authTried)
+	w.Str("after_auth", &s.afterAuth)
+	w.Str("session", &s.session)
+	savedstate.Text(w, "restored", &s.restored)
+	w.Str("reason", &s.reason)
+	w.Str("title", &s.title)
+	w.Bool("settled", &s.settled)
+	w.Strs("found", &s.found)
+	w.Object("settings", s.settings.walk)
+	w.Value("observed", &s.observed)
+	w.Str("told", &s.told)
+	w.Strs("early", &s.early)
+	w.Int("early_bytes", &s.earlyBytes)
+	w.Str("commands", &s.commands)
+	savedstate.Optional(w, "cur", &s.cur, (*turn).walk)
+	savedstate.Optional(w, "own", &s.own, (*turn).walk)
+	savedstate.List(w, "recent", &s.recent, func(w *savedstate.Walker, e *ended) {
+		w.Str("native", &e.native)
+		w.Str("turn", &e.turn)
 	})
-	w.bool("quiet", &s.quiet)
-	optional(w, "job", &s.job, (*job).walk)
-	optional(w, "call", &s.call, (*setter).walk)
-	w.str("mend", &s.mend)
-	w.int("seq", &s.seq)
-	w.object("stream", s.stream.walk)
-	w.int("streams", &s.streams)
-	list(w, "messages", &s.messages, func(w *walker, p *place) {
-		w.str("id", &p.id)
-		w.str("turn", &p.turn)
-		w.str("child", &p.child)
+	w.Bool("quiet", &s.quiet)
+	savedstate.Optional(w, "job", &s.job, (*job).walk)
+	savedstate.Optional(w, "call", &s.call, (*setter).walk)
+	w.Str("mend", &s.mend)
+	w.Int("seq", &s.seq)
+	w.Object("stream", s.stream.walk)
+	w.Int("streams", &s.streams)
+	savedstate.List(w, "messages", &s.messages, func(w *savedstate.Walker, p *place) {
+		w.Str("id", &p.id)
+		w.Str("turn", &p.turn)
+		w.Str("child", &p.child)
 	})
-	list(w, "tools", &s.tools, func(w *walker, t *tool) { t.walk(w) })
-	list(w, "requests", &s.requests, func(w *walker, q *Request) { q.walk(w) })
-	optional(w, "chain", &s.chain, (*chain).walk)
-	w.str("rejected", &s.rejected)
-	values(w, "totals", &s.totals)
-	w.str("usage_told", &s.usageTold)
-	w.strs("warned", &s.warned)
-	values(w, "problems", &s.problems)
+	savedstate.List(w, "tools", &s.tools, func(w *savedstate.Walker, t *tool) { t.walk(w) })
+	savedstate.List(w, "requests", &s.requests, func(w *savedstate.Walker, q *Request) { q.walk(w) })
+	savedstate.Optional(w, "chain", &s.chain, (*chain).walk)
+	w.Str("rejected", &s.rejected)
+	savedstate.Values(w, "totals", &s.totals)
+	w.Str("usage_told", &s.usageTold)
+	w.Strs("warned", &s.warned)
+	savedstate.Values(w, "problems", &s.problems)
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/savedstate"
 )
 
 // stream is the text that is being streamed. It is kept until it ends, because the
@@ -15,15 +16,15 @@ type stream struct {
 	text          []byte
 }
 
-func (s *stream) walk(w *walker) {
-	w.str("item", &s.item)
-	w.str("message", &s.message)
-	text(w, "channel", &s.channel)
-	w.str("turn", &s.turn)
-	w.str("child", &s.child)
+func (s *stream) walk(w *savedstate.Walker) {
+	w.Str("item", &s.item)
+	w.Str("message", &s.message)
+	savedstate.Text(w, "channel", &s.channel)
+	w.Str("turn", &s.turn)
+	w.Str("child", &s.child)
 	body := string(s.text)
-	w.str("text", &body)
-	if !w.writing {
+	w.Str("text", &body)
+	if !w.Writing() {
 		s.text = []byte(body)
 	}
 }
@@ -35,8 +36,9 @@ func (r *Reducer) chunk(u *update, channel abi.Channel, out *guest.Effects) {
 		var d jsonwire.Decoder
 		d.Reset(u.content)
 		u.readBlock(&d)
+		r.keepText(u.text)
 	}
-	if u.text == "" {
+	if len(u.text) == 0 {
 		return
 	}
 	at := r.scopeOf(u, r.placeOf(u.message), out)
@@ -46,7 +48,7 @@ func (r *Reducer) chunk(u *update, channel abi.Channel, out *guest.Effects) {
 	if at.live == nil {
 		// Its turn is over and its deltas with it.
 		r.streams++
-		out.Item(&abi.Item{Turn: at.turn, Child: at.child, ID: "late/" + string(jsonwire.AppendInt(nil, r.streams)), Type: channelItem(channel), Status: abi.ItemCompleted, Text: u.text})
+		out.Item(&abi.Item{Turn: at.turn, Child: at.child, ID: "late/" + string(jsonwire.AppendInt(nil, r.streams)), Type: channelItem(channel), Status: abi.ItemCompleted, Text: string(u.text)})
 		return
 	}
 	s := &r.stream
@@ -55,7 +57,7 @@ func (r *Reducer) chunk(u *update, channel abi.Channel, out *guest.Effects) {
 		r.openStream(u.message, channel, at)
 	}
 	s.text = append(s.text, u.text...)
-	out.Delta(&abi.Delta{Turn: at.turn, Item: s.item, Channel: channel, Text: u.text})
+	out.DeltaText(&abi.Delta{Turn: at.turn, Item: s.item, Channel: channel}, u.text)
 }
 
 func channelItem(c abi.Channel) abi.ItemType {

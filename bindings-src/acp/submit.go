@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/savedstate"
 )
 
 // setterTimeoutMS ends a setter (rule 3). evidenceTimeoutMS is how long the agent has
@@ -25,13 +26,13 @@ type job struct {
 	shaken bool
 }
 
-func (j *job) walk(w *walker) {
-	w.str("turn", &j.turn)
-	w.str("client", &j.client)
-	w.str("prompt", &j.prompt)
-	w.value("settings", &j.settings)
-	w.strs("done", &j.done)
-	w.bool("shaken", &j.shaken)
+func (j *job) walk(w *savedstate.Walker) {
+	w.Str("turn", &j.turn)
+	w.Str("client", &j.client)
+	w.Str("prompt", &j.prompt)
+	w.Value("settings", &j.settings)
+	w.Strs("done", &j.done)
+	w.Bool("shaken", &j.shaken)
 }
 
 func (j *job) did(field string) bool {
@@ -66,17 +67,17 @@ const (
 	setModel  = "model"
 )
 
-func (c *setter) walk(w *walker) {
-	w.str("token", &c.token)
-	w.str("turn", &c.turn)
-	w.str("field", &c.field)
-	w.str("id", &c.id)
-	w.str("value", &c.value)
-	w.str("effort", &c.effort)
-	w.str("kind", &c.kind)
-	w.int("lists", &c.lists)
-	w.int("notices", &c.notices)
-	w.bool("answered", &c.answered)
+func (c *setter) walk(w *savedstate.Walker) {
+	w.Str("token", &c.token)
+	w.Str("turn", &c.turn)
+	w.Str("field", &c.field)
+	w.Str("id", &c.id)
+	w.Str("value", &c.value)
+	w.Str("effort", &c.effort)
+	w.Str("kind", &c.kind)
+	w.Int("lists", &c.lists)
+	w.Int("notices", &c.notices)
+	w.Bool("answered", &c.answered)
 }
 
 // Fields of the tuple, as a problem names them.

@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/savedstate"
 )
 
 // ToolCall is a tool call as it is known so far, merged from all that was told of it.
@@ -23,19 +24,19 @@ type tool struct {
 	declined bool
 }
 
-func (t *tool) walk(w *walker) {
-	w.str("id", &t.id)
-	w.str("name", &t.name)
-	w.str("title", &t.title)
-	w.str("kind", &t.kind)
-	w.str("status", &t.status)
-	w.str("input", &t.input)
-	w.str("output", &t.output)
-	w.str("content", &t.content)
-	w.str("locations", &t.locations)
-	w.str("turn", &t.turn)
-	w.str("child", &t.child)
-	w.bool("declined", &t.declined)
+func (t *tool) walk(w *savedstate.Walker) {
+	w.Str("id", &t.id)
+	w.Str("name", &t.name)
+	w.Str("title", &t.title)
+	w.Str("kind", &t.kind)
+	w.Str("status", &t.status)
+	w.Str("input", &t.input)
+	w.Str("output", &t.output)
+	w.Str("content", &t.content)
+	w.Str("locations", &t.locations)
+	w.Str("turn", &t.turn)
+	w.Str("child", &t.child)
+	w.Bool("declined", &t.declined)
 }
 
 func (t *tool) call() *ToolCall {

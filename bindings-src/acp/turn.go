@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/savedstate"
 )
 
 // turn is a turn of the session. Its id is ours, empty when the agent began it by
@@ -30,23 +31,23 @@ type turn struct {
 	said string
 }
 
-func (t *turn) walk(w *walker) {
-	w.str("id", &t.id)
-	w.str("client", &t.client)
-	w.str("native", &t.native)
-	text(w, "permission", &t.permission)
-	w.str("model", &t.model)
-	w.bool("planning", &t.planning)
-	w.bool("accepted", &t.accepted)
-	w.bool("started", &t.started)
-	w.bool("stop", &t.stop)
-	w.bool("cancelled", &t.cancelled)
-	w.bool("rejected", &t.rejected)
-	w.bool("done", &t.done)
-	w.str("reason", &t.reason)
-	w.str("message", &t.message)
-	w.bool("retried", &t.retried)
-	w.str("said", &t.said)
+func (t *turn) walk(w *savedstate.Walker) {
+	w.Str("id", &t.id)
+	w.Str("client", &t.client)
+	w.Str("native", &t.native)
+	savedstate.Text(w, "permission", &t.permission)
+	w.Str("model", &t.model)
+	w.Bool("planning", &t.planning)
+	w.Bool("accepted", &t.accepted)
+	w.Bool("started", &t.started)
+	w.Bool("stop", &t.stop)
+	w.Bool("cancelled", &t.cancelled)
+	w.Bool("rejected", &t.rejected)
+	w.Bool("done", &t.done)
+	w.Str("reason", &t.reason)
+	w.Str("message", &t.message)
+	w.Bool("retried", &t.retried)
+	w.Str("said", &t.said)
 }
 
 // current is the turn that interactions and children belong to.

@@ -14,8 +14,9 @@ type update struct {
 	// outer is the _meta of the parameters, meta that of the update.
 	outer, meta []byte
 
-	content            []byte
-	text               string
+	content []byte
+	// text is scratch space of the reducer: it is valid during the step.
+	text               []byte
 	hasText            bool
 	message            string
 	tool, title, tkind string
@@ -37,6 +38,7 @@ type update struct {
 }
 
 func (r *Reducer) readUpdate(params []byte) (u update) {
+	u.text = r.text[:0]
 	r.dec.Reset(params)
 	EachKey(&r.dec, func(k []byte, d *jsonwire.Decoder) {
 		switch string(k) {
@@ -50,7 +52,17 @@ func (r *Reducer) readUpdate(params []byte) (u update) {
 			d.Skip()
 		}
 	})
+	r.keepText(u.text)
 	return u
+}
+
+// keepText keeps the buffer for the next update, unless a rare large one made it big.
+func (r *Reducer) keepText(text []byte) {
+	if cap(text) <= maxStream {
+		r.text = text
+	} else {
+		r.text = nil
+	}
 }
 
 func (u *update) member(k []byte, d *jsonwire.Decoder) {
@@ -116,14 +128,14 @@ func (u *update) member(k []byte, d *jsonwire.Decoder) {
 // readBlock reads a content block's text; older agents send the text unwrapped.
 func (u *update) readBlock(d *jsonwire.Decoder) {
 	if d.Kind() == jsonwire.String {
-		u.text, u.hasText = d.String(), true
+		u.text, u.hasText = append(u.text[:0], d.Bytes()...), true
 		return
 	}
 	EachKey(d, func(k []byte, d *jsonwire.Decoder) {
 		switch string(k) {
 		case FieldText:
 			u.hasText = d.Kind() == jsonwire.String
-			u.text = d.String()
+			u.text = append(u.text[:0], d.Bytes()...)
 		case FieldContent:
 			// A block inside a block.
 			u.readBlock(d)
@@ -223,8 +235,8 @@ func (r *Reducer) apply(u *update, replay bool, out *guest.Effects) {
 		r.proves(u.outer)
 		return
 	}
-	if u.meta != nil && u.text != "" && r.d.Notice != nil && r.d.Notice(u.meta) {
-		r.Warn(out, "agent_notice", u.text)
+	if u.meta != nil && len(u.text) > 0 && r.d.Notice != nil && r.d.Notice(u.meta) {
+		r.Warn(out, "agent_notice", string(u.text))
 		return
 	}
 	if r.restored == abi.RestoredResumed && !r.settled {

@@ -85,6 +85,7 @@ func (r *Reducer) delta(m *abi.Message, channel abi.Channel, out *guest.Effects)
 	d.Reset(m.Params)
 	var x abi.Delta
 	var at scope
+	text := r.text[:0]
 	for more := d.BeginObject(); more; {
 		var k []byte
 		if k, more = d.NextKey(); !more {
@@ -101,20 +102,32 @@ func (r *Reducer) delta(m *abi.Message, channel abi.Channel, out *guest.Effects)
 			}
 			x.Item = r.lastItem
 		case FieldDelta:
-			x.Text = d.String()
+			text = append(text[:0], d.Bytes()...)
 		default:
 			d.Skip()
 		}
 	}
-	if !at.known || x.Item == "" || x.Text == "" || d.Err() != nil {
+	r.keepText(text)
+	if !at.known || x.Item == "" || len(text) == 0 || d.Err() != nil {
 		return
 	}
 	if at.child != "" {
 		x.Turn, x.Item = r.current(), childItem(at.child, x.Item)
 	}
 	x.Channel = channel
-	out.Delta(&x)
+	out.DeltaText(&x, text)
 }
+
+// keepText keeps the buffer for the next delta, unless a rare large one made it big.
+func (r *Reducer) keepText(text []byte) {
+	if cap(text) <= maxText {
+		r.text = text
+	} else {
+		r.text = nil
+	}
+}
+
+const maxText = 256 << 10
 
 // childItem keeps the ids of two threads apart: they are the model's call ids and
 // repeat.

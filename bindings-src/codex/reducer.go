@@ -13,6 +13,7 @@ type Reducer struct {
 	// What follows is scratch space: it never changes what a step returns.
 	dec      jsonwire.Decoder
 	buf      []byte
+	text     []byte
 	lastItem string
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/savedstate"
 )
 
 // StateVersion numbers the format of [Reducer.Save]; the manifest names it.
@@ -102,11 +103,11 @@ type edit struct{ thread, item, changes string }
 
 // Save appends the session state as JSON.
 func (r *Reducer) Save(dst []byte) []byte {
-	w := walker{dst: append(dst, '{'), writing: true}
 	version := int64(StateVersion)
-	w.int("version", &version)
-	r.walk(&w)
-	return append(w.dst, '}')
+	return savedstate.Append(dst, func(w *savedstate.Walker) {
+		w.Int("version", &version)
+		r.walk(w)
+	})
 }
 
 // Load restores what [Reducer.Save] wrote. On an error the reducer is as new.
@@ -118,8 +119,8 @@ func (r *Reducer) Load(saved []byte) error {
 		return ErrState
 	}
 	var version int64
-	walkObject(&d, func(w *walker) {
-		w.int("version", &version)
+	savedstate.Read(&d, func(w *savedstate.Walker) {
+		w.Int("version", &version)
 		r.walk(w)
 	})
 	if !d.End() || version != StateVersion {
@@ -130,104 +131,104 @@ func (r *Reducer) Load(saved []byte) error {
 }
 
 // walk names every member once, for writing and for reading.
-func (s *state) walk(w *walker) {
-	w.str("phase", &s.phase)
-	w.int("waiting", &s.waiting)
-	w.value("open", &s.open)
-	w.str("provider", &s.version)
-	w.bool("needs_auth", &s.needsAuth)
-	w.bool("signed_out", &s.signedOut)
-	values(w, "models", &s.models)
-	w.int("model_pages", &s.modelPages)
-	values(w, "modes", &s.modes)
-	list(w, "presets", &s.presets, func(w *walker, p *preset) {
-		w.str("mode", &p.mode)
-		w.str("model", &p.model)
+func (s *state) walk(w *savedstate.Walker) {
+	w.Str("phase", &s.phase)
+	w.Int("waiting", &s.waiting)
+	w.Value("open", &s.open)
+	w.Str("provider", &s.version)
+	w.Bool("needs_auth", &s.needsAuth)
+	w.Bool("signed_out", &s.signedOut)
+	savedstate.Values(w, "models", &s.models)
+	w.Int("model_pages", &s.modelPages)
+	savedstate.Values(w, "modes", &s.modes)
+	savedstate.List(w, "presets", &s.presets, func(w *savedstate.Walker, p *preset) {
+		w.Str("mode", &p.mode)
+		w.Str("model", &p.model)
 	})
-	w.object("baseline", s.baseline.walk)
-	w.bool("baseline_known", &s.baselineKnown)
-	w.str("baseline_thread", &s.baselineThread)
-	w.str("session", &s.session)
-	w.str("session_model", &s.sessionModel)
-	text(w, "restored", &s.restored)
-	w.str("reason", &s.reason)
-	w.str("title", &s.title)
-	w.strs("found", &s.found)
-	w.int("history_pages", &s.historyPages)
-	w.value("observed", &s.observed)
-	w.bool("settings_seen", &s.settingsSeen)
-	text(w, "last_sent", &s.lastSent)
-	optional(w, "cur", &s.cur, (*turn).walk)
-	optional(w, "own", &s.own, (*turn).walk)
-	list(w, "recent", &s.recent, func(w *walker, e *ended) {
-		w.str("native", &e.native)
-		w.str("turn", &e.turn)
+	w.Object("baseline", s.baseline.walk)
+	w.Bool("baseline_known", &s.baselineKnown)
+	w.Str("baseline_thread", &s.baselineThread)
+	w.Str("session", &s.session)
+	w.Str("session_model", &s.sessionModel)
+	savedstate.Text(w, "restored", &s.restored)
+	w.Str("reason", &s.reason)
+	w.Str("title", &s.title)
+	w.Strs("found", &s.found)
+	w.Int("history_pages", &s.historyPages)
+	w.Value("observed", &s.observed)
+	w.Bool("settings_seen", &s.settingsSeen)
+	savedstate.Text(w, "last_sent", &s.lastSent)
+	savedstate.Optional(w, "cur", &s.cur, (*turn).walk)
+	savedstate.Optional(w, "own", &s.own, (*turn).walk)
+	savedstate.List(w, "recent", &s.recent, func(w *savedstate.Walker, e *ended) {
+		w.Str("native", &e.native)
+		w.Str("turn", &e.turn)
 	})
-	list(w, "steers", &s.steers, func(w *walker, x *steering) { x.walk(w) })
-	list(w, "requests", &s.requests, func(w *walker, x *request) { x.walk(w) })
-	list(w, "edits", &s.edits, func(w *walker, e *edit) {
-		w.str("thread", &e.thread)
-		w.str("item", &e.item)
-		w.str("changes", &e.changes)
+	savedstate.List(w, "steers", &s.steers, func(w *savedstate.Walker, x *steering) { x.walk(w) })
+	savedstate.List(w, "requests", &s.requests, func(w *savedstate.Walker, x *request) { x.walk(w) })
+	savedstate.List(w, "edits", &s.edits, func(w *savedstate.Walker, e *edit) {
+		w.Str("thread", &e.thread)
+		w.Str("item", &e.item)
+		w.Str("changes", &e.changes)
 	})
-	w.strs("asked", &s.asked)
-	w.strs("warned", &s.warned)
-	values(w, "problems", &s.problems)
+	w.Strs("asked", &s.asked)
+	w.Strs("warned", &s.warned)
+	savedstate.Values(w, "problems", &s.problems)
 }
 
-func (s *stance) walk(w *walker) {
-	w.str("policy", &s.policy)
-	w.str("reviewer", &s.reviewer)
-	w.str("sandbox", &s.sandbox)
-	w.str("model", &s.model)
-	w.str("effort", &s.effort)
-	w.str("mode", &s.mode)
+func (s *stance) walk(w *savedstate.Walker) {
+	w.Str("policy", &s.policy)
+	w.Str("reviewer", &s.reviewer)
+	w.Str("sandbox", &s.sandbox)
+	w.Str("model", &s.model)
+	w.Str("effort", &s.effort)
+	w.Str("mode", &s.mode)
 }
 
-func (t *turn) walk(w *walker) {
-	w.str("id", &t.id)
-	w.str("client", &t.client)
-	w.str("native", &t.native)
-	w.str("mode", &t.mode)
-	w.bool("starting", &t.starting)
-	w.bool("accepted", &t.accepted)
-	w.bool("started", &t.started)
-	w.bool("stop", &t.stop)
-	w.bool("interrupted", &t.interrupted)
-	w.bool("retried", &t.retried)
-	w.bool("done", &t.done)
-	text(w, "status", &t.status)
-	w.object("failure", t.failure.walk)
-	w.object("retry", t.retry.walk)
+func (t *turn) walk(w *savedstate.Walker) {
+	w.Str("id", &t.id)
+	w.Str("client", &t.client)
+	w.Str("native", &t.native)
+	w.Str("mode", &t.mode)
+	w.Bool("starting", &t.starting)
+	w.Bool("accepted", &t.accepted)
+	w.Bool("started", &t.started)
+	w.Bool("stop", &t.stop)
+	w.Bool("interrupted", &t.interrupted)
+	w.Bool("retried", &t.retried)
+	w.Bool("done", &t.done)
+	savedstate.Text(w, "status", &t.status)
+	w.Object("failure", t.failure.walk)
+	w.Object("retry", t.retry.walk)
 }
 
-func (f *fault) walk(w *walker) {
-	w.str("code", &f.code)
-	w.str("message", &f.message)
-	w.int("http", &f.http)
+func (f *fault) walk(w *savedstate.Walker) {
+	w.Str("code", &f.code)
+	w.Str("message", &f.message)
+	w.Int("http", &f.http)
 }
 
-func (s *steering) walk(w *walker) {
-	w.str("id", &s.id)
-	w.str("client", &s.client)
-	w.str("turn", &s.turn)
-	w.str("input", &s.input)
-	w.bool("sent", &s.sent)
-	w.bool("settled", &s.settled)
+func (s *steering) walk(w *savedstate.Walker) {
+	w.Str("id", &s.id)
+	w.Str("client", &s.client)
+	w.Str("turn", &s.turn)
+	w.Str("input", &s.input)
+	w.Bool("sent", &s.sent)
+	w.Bool("settled", &s.settled)
 }
 
-func (q *request) walk(w *walker) {
-	w.str("key", &q.key)
-	w.str("token", &q.token)
-	w.str("id", &q.id)
-	w.str("method", &q.method)
-	w.str("thread", &q.thread)
-	w.str("turn", &q.turn)
-	values(w, "fields", &q.fields)
-	list(w, "decisions", &q.decisions, func(w *walker, d *decision) {
-		w.str("id", &d.id)
-		w.str("native", &d.native)
+func (q *request) walk(w *savedstate.Walker) {
+	w.Str("key", &q.key)
+	w.Str("token", &q.token)
+	w.Str("id", &q.id)
+	w.Str("method", &q.method)
+	w.Str("thread", &q.thread)
+	w.Str("turn", &q.turn)
+	savedstate.Values(w, "fields", &q.fields)
+	savedstate.List(w, "decisions", &q.decisions, func(w *savedstate.Walker, d *decision) {
+		w.Str("id", &d.id)
+		w.Str("native", &d.native)
 	})
-	w.bool("form", &q.form)
-	text(w, "disposition", &q.disposition)
+	w.Bool("form", &q.form)
+	savedstate.Text(w, "disposition", &q.disposition)
 }

@@ -1,11 +1,13 @@
-package acp
+// Package savedstate is how the first-party bindings write and read the state of a
+// session. Each member is named once, for both directions, so that none can be saved
+// without being loaded.
+package savedstate
 
 import "github.com/aoagents/ao-host/abi/jsonwire"
 
-// walker visits the members of the saved state in one direction: either it
-// appends each member to dst, or it fills the one member that dec stands at. So
-// a member is named in one place and cannot be saved without being loaded.
-type walker struct {
+// Walker visits the members of an object in one direction: either it appends each
+// member, or it fills the one member that the decoder stands at.
+type Walker struct {
 	writing bool
 	dst     []byte
 	dec     *jsonwire.Decoder
@@ -14,7 +16,7 @@ type walker struct {
 }
 
 // at reports whether reading stands at key.
-func (w *walker) at(key string) bool {
+func (w *Walker) at(key string) bool {
 	if w.hit || string(w.key) != key {
 		return false
 	}
@@ -22,8 +24,18 @@ func (w *walker) at(key string) bool {
 	return true
 }
 
-// walkObject reads an object, offering each of its members to visit.
-func walkObject(d *jsonwire.Decoder, visit func(*walker)) {
+// Append appends the object whose members visit names.
+func Append(dst []byte, visit func(*Walker)) []byte {
+	w := Walker{dst: append(dst, '{'), writing: true}
+	visit(&w)
+	return append(w.dst, '}')
+}
+
+// Writing reports whether members are appended, not filled.
+func (w *Walker) Writing() bool { return w.writing }
+
+// Read reads an object, offering each of its members to visit.
+func Read(d *jsonwire.Decoder, visit func(*Walker)) {
 	if !d.BeginObject() {
 		return
 	}
@@ -32,7 +44,7 @@ func walkObject(d *jsonwire.Decoder, visit func(*walker)) {
 		if !ok {
 			return
 		}
-		w := walker{dec: d, key: k}
+		w := Walker{dec: d, key: k}
 		visit(&w)
 		if !w.hit {
 			d.Skip()
@@ -40,9 +52,11 @@ func walkObject(d *jsonwire.Decoder, visit func(*walker)) {
 	}
 }
 
-func (w *walker) str(key string, p *string) { text(w, key, p) }
+// Str visits a string.
+func (w *Walker) Str(key string, p *string) { Text(w, key, p) }
 
-func text[T ~string](w *walker, key string, p *T) {
+// Text visits a value of a string type; "" is left out.
+func Text[T ~string](w *Walker, key string, p *T) {
 	if w.writing {
 		if *p != "" {
 			w.dst = jsonwire.AppendField(w.dst, key, *p)
@@ -52,7 +66,8 @@ func text[T ~string](w *walker, key string, p *T) {
 	}
 }
 
-func (w *walker) int(key string, p *int64) {
+// Int visits a number; 0 is left out.
+func (w *Walker) Int(key string, p *int64) {
 	if w.writing {
 		if *p != 0 {
 			w.dst = jsonwire.AppendInt(jsonwire.AppendKey(w.dst, key), *p)
@@ -62,7 +77,8 @@ func (w *walker) int(key string, p *int64) {
 	}
 }
 
-func (w *walker) bool(key string, p *bool) {
+// Bool visits a boolean; false is left out.
+func (w *Walker) Bool(key string, p *bool) {
 	if w.writing {
 		if *p {
 			w.dst = jsonwire.AppendBool(jsonwire.AppendKey(w.dst, key), true)
@@ -72,33 +88,36 @@ func (w *walker) bool(key string, p *bool) {
 	}
 }
 
-func (w *walker) strs(key string, p *[]string) {
-	list(w, key, p, nil)
+// Strs visits a list of strings.
+func (w *Walker) Strs(key string, p *[]string) {
+	List(w, key, p, nil)
 }
 
-func (w *walker) object(key string, visit func(*walker)) {
+// Object visits an object whose members visit names.
+func (w *Walker) Object(key string, visit func(*Walker)) {
 	if w.writing {
 		w.dst = append(jsonwire.AppendKey(w.dst, key), '{')
 		visit(w)
 		w.dst = append(w.dst, '}')
 	} else if w.at(key) {
-		walkObject(w.dec, visit)
+		Read(w.dec, visit)
 	}
 }
 
-func optional[T any](w *walker, key string, p **T, visit func(*T, *walker)) {
+// Optional visits what a pointer points to; nil is left out.
+func Optional[T any](w *Walker, key string, p **T, visit func(*T, *Walker)) {
 	if w.writing {
 		if *p != nil {
-			w.object(key, func(w *walker) { visit(*p, w) })
+			w.Object(key, func(w *Walker) { visit(*p, w) })
 		}
 	} else if w.at(key) {
 		*p = new(T)
-		walkObject(w.dec, func(w *walker) { visit(*p, w) })
+		Read(w.dec, func(w *Walker) { visit(*p, w) })
 	}
 }
 
-// list visits the elements of a slice; without visit they are strings.
-func list[T any](w *walker, key string, p *[]T, visit func(*walker, *T)) {
+// List visits the elements of a slice; without visit they are strings.
+func List[T any](w *Walker, key string, p *[]T, visit func(*Walker, *T)) {
 	if w.writing {
 		if len(*p) == 0 {
 			return
@@ -125,20 +144,21 @@ func list[T any](w *walker, key string, p *[]T, visit func(*walker, *T)) {
 		if s, ok := any(&x).(*string); ok && visit == nil {
 			*s = w.dec.String()
 		} else {
-			walkObject(w.dec, func(w *walker) { visit(w, &x) })
+			Read(w.dec, func(w *Walker) { visit(w, &x) })
 		}
 		*p = append(*p, x)
 	}
 }
 
-// wireValue is a type of the ABI with its generated codec.
-type wireValue[T any] interface {
+// Value is a type of the ABI with its generated codec.
+type Value[T any] interface {
 	*T
 	AppendJSON(dst []byte) []byte
 	DecodeJSON(d *jsonwire.Decoder)
 }
 
-func (w *walker) value(key string, p interface {
+// Value visits a value of the ABI.
+func (w *Walker) Value(key string, p interface {
 	AppendJSON(dst []byte) []byte
 	DecodeJSON(d *jsonwire.Decoder)
 }) {
@@ -149,7 +169,8 @@ func (w *walker) value(key string, p interface {
 	}
 }
 
-func values[T any, P wireValue[T]](w *walker, key string, p *[]T) {
+// Values visits a list of values of the ABI.
+func Values[T any, P Value[T]](w *Walker, key string, p *[]T) {
 	if w.writing {
 		if len(*p) == 0 {
 			return
