@@ -57,6 +57,7 @@ type conversation struct {
 	partials      map[string]*partial
 	// partialBytes is the text in partials.
 	partialBytes int
+	sparePartial []byte
 	// blocked: the last attempt failed, so nothing is started until a person
 	// does something; unlike a hold it also keeps answers back.
 	blocked   bool

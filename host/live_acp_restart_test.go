@@ -15,11 +15,6 @@ func TestLiveACP_S4_AfterARestartTheSessionAndTheRememberedTupleAreBack(t *testi
 		l := newLiveACP(t, a, t.TempDir(),
 			on("First", says("Planned.")), on("Second", says("Still planning.")),
 			on("Third", a.runs("toolu_1", "echo noted > notes.md")), after("toolu_1", says("Done.")))
-		if a.id == "grok" {
-			// A restored session tells its history by a method of its own, which no
-			// recording that the schemas are inferred from has.
-			l.unknown = []string{"_x.ai/session/update"}
-		}
 		l.configure(host.SettingsPatch{Mode: ptr("plan"), Permission: ptr(abi.PermissionBypass)})
 		first := l.send("First")
 		l.untilTurn(first.ID, host.TurnCompleted)

@@ -26,9 +26,6 @@ type live struct {
 	model   *model.Server
 	home    lab.Home
 	version string
-	// unknown are methods that the packed schemas of the harness do not know yet;
-	// frames of theirs are used and warned of.
-	unknown []string
 }
 
 // eachCodex runs a test with every pinned version. One that is not installed is
@@ -103,9 +100,6 @@ func (l *live) honest() {
 	bad := []host.Code{host.CodeSchemaViolation, host.CodeOutboundSchema, host.CodeCallRefused, host.CodeReplyRefused,
 		host.CodeBindingFault, host.CodeLineSkipped, host.CodeProviderVersion}
 	for _, w := range bodies[abi.Warning](l.rig, host.EventWarning) {
-		if slices.ContainsFunc(l.unknown, func(m string) bool { return strings.Contains(w.Message, "Method "+m+":") }) {
-			continue
-		}
 		if slices.Contains(bad, host.Code(w.Code)) {
 			l.t.Errorf("warning %s: %s", w.Code, w.Message)
 		}

@@ -78,7 +78,9 @@ func (c *conversation) endBatch() {
 	}
 	row := c.inputRow()
 	p.do(func(ctx context.Context, tx *store.Tx) error { return tx.AppendInput(ctx, row) })
-	p.inputs, p.inputRows = nil, 0
+	p.inputs, p.inputRows = c.spareInputs, 0
+	c.spareInputs = nil
+	p.after = append(p.after, func() { c.spareInputs = row.Body[:0] })
 }
 
 func (c *conversation) inputRow() store.Input {
@@ -152,7 +154,7 @@ func (c *conversation) flushDelta() {
 	if !p.set {
 		return
 	}
-	b := make([]byte, 0, len(p.text)+len(p.item)+96)
+	b := make([]byte, 0, len(p.text)+len(p.text)/8+len(p.item)+96)
 	b = append(b, '{')
 	if p.turn != "" {
 		b = jsonwire.AppendField(b, "turn", p.turn)

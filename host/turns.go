@@ -16,6 +16,8 @@ const (
 	maxPartial      = 4 << 20
 	maxPartialBytes = 16 << 20
 	maxPartials     = 4096
+	// maxSparePartial is the largest buffer kept for the next item.
+	maxSparePartial = 512 << 10
 )
 
 // partial is the streamed text of an item that has not ended.
@@ -30,7 +32,7 @@ func (c *conversation) onItem(it *abi.Item) {
 	if it.Status != abi.ItemRunning {
 		c.dropPartial(it.ID)
 	}
-	c.journal(EventItem, it.Turn, it.AppendJSON(nil))
+	c.journal(EventItem, it.Turn, it.AppendJSON(make([]byte, 0, len(it.Text)+len(it.Text)/8+256)))
 }
 
 // keepPartial remembers streamed text, so that an item cut off by the turn's end
@@ -41,7 +43,8 @@ func (c *conversation) keepPartial(d *abi.Delta) {
 		if len(c.partials) >= maxPartials {
 			return
 		}
-		p = &partial{turn: d.Turn, channel: d.Channel}
+		p = &partial{turn: d.Turn, channel: d.Channel, text: c.sparePartial}
+		c.sparePartial = nil
 		c.partials[d.Item] = p
 	}
 	room := min(maxPartial-len(p.text), maxPartialBytes-c.partialBytes)
@@ -57,6 +60,9 @@ func (c *conversation) dropPartial(item string) {
 	if p := c.partials[item]; p != nil {
 		c.partialBytes -= len(p.text)
 		delete(c.partials, item)
+		if cap(p.text) <= maxSparePartial {
+			c.sparePartial = p.text[:0]
+		}
 	}
 }
 

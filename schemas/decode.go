@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"math"
 	"strconv"
+	"sync"
 
 	"github.com/aoagents/ao-host/abi/jsonwire"
 )
@@ -27,12 +28,18 @@ type vocabulary struct {
 // beyond float64 its largest: jsonschema turns numbers into exact fractions and
 // would build a number of a thousand megabits out of 1e999999999.
 func (voc *vocabulary) decode(payload []byte) (any, error) {
-	var d jsonwire.Decoder
+	d := decoders.Get().(*jsonwire.Decoder)
 	d.Reset(payload)
-	v := voc.value(&d)
+	v := voc.value(d)
 	d.End()
-	return v, d.Err()
+	err := d.Err()
+	d.Reset(nil)
+	decoders.Put(d)
+	return v, err
 }
+
+// decoders keep the buffers in which strings with escapes are read.
+var decoders = sync.Pool{New: func() any { return new(jsonwire.Decoder) }}
 
 func (voc *vocabulary) value(d *jsonwire.Decoder) any {
 	switch d.Kind() {

@@ -12,6 +12,10 @@ const hexDigits = "0123456789abcdef"
 // the backslash are escaped; invalid UTF-8 becomes U+FFFD; everything else,
 // HTML characters included, is written as it is.
 func AppendString[T ~string | ~[]byte](dst []byte, s T) []byte {
+	// Make room once, for some escapes too.
+	if need := len(s) + len(s)/16 + 2; cap(dst)-len(dst) < need {
+		dst = append(dst, make([]byte, need)...)[:len(dst)]
+	}
 	dst = append(dst, '"')
 	for i := 0; ; i++ {
 		// As in the decoder's slowStr.

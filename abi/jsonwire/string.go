@@ -58,6 +58,9 @@ found:
 // every line, and calls for the short runs between them cost more than the bytes.
 func (d *Decoder) slowStr(st int) []byte {
 	b, out := d.b, d.buf[:0]
+	if room := min(len(b)-st, 1024); cap(out) < room {
+		out = make([]byte, 0, room)
+	}
 	for i := st; ; {
 		for ; i+8 <= len(b); i += 8 {
 			x := word(b, i)

@@ -49,6 +49,7 @@ const (
 	MethodXAiSessionNotification   = "_x.ai/session_notification"
 	MethodXAiSessionPromptComplete = "_x.ai/session/prompt_complete"
 	MethodXAiSessionSetup          = "_x.ai/session/setup"
+	MethodXAiSessionUpdate         = "_x.ai/session/update"
 	MethodXAiSessionsChanged       = "_x.ai/sessions/changed"
 )
 
@@ -428,6 +429,8 @@ const (
 	EnumXAiSessionPromptCompleteParamsCancellationCategoryMidTurnAbort         = "MidTurnAbort"
 	EnumXAiSessionPromptCompleteParamsStopReasonCancelled                      = "cancelled"
 	EnumXAiSessionPromptCompleteParamsStopReasonEndTurn                        = "end_turn"
+	EnumXAiSessionUpdateParamsUpdateSessionUpdateTurnCompleted                 = "turn_completed"
+	EnumXAiSessionUpdateParamsUpdateStopReasonEndTurn                          = "end_turn"
 	EnumXAiSessionsChangedParamsUpsertedActivityIdle                           = "idle"
 	EnumXAiSessionsChangedParamsUpsertedActivityWorking                        = "working"
 	EnumXAiSessionsChangedParamsUpsertedOriginKindLocal                        = "local"

@@ -145,16 +145,12 @@ const (
 	updateResolved      = "interaction_resolved"
 )
 
-// Notifications beside the protocol. A restored session's history comes by another
-// name than the live updates.
-const (
-	methodHistory = "_x.ai/session/update"
-)
-
+// notification routes what comes beside the protocol. A restored session's history
+// comes by another name than the live updates.
 func notification(r *acp.Reducer, m *abi.Message, out *guest.Effects) {
 	method, params := unwrap(m.Method, m.Params)
 	switch method {
-	case acp.MethodXAiSessionNotification, methodHistory:
+	case acp.MethodXAiSessionNotification, acp.MethodXAiSessionUpdate:
 		update(r, params, m.Replay, out)
 	case acp.MethodXAiSessionPromptComplete:
 		if !m.Replay && r.OfSession(acp.Text(params, acp.FieldSessionID)) {
