@@ -23,7 +23,8 @@ func (d *Decoder) Skip() {
 func skip(b []byte, i, depth int) (int, error) {
 	// One bit for each open container, set for objects.
 	var open [MaxDepth / 64]uint64
-	level, key := 0, false
+	level := 0
+	var key bool
 value:
 	i = space(b, i)
 	if i >= len(b) {
