@@ -391,6 +391,53 @@ func TestL3_AWorkingDirectoryThatBecameALinkElsewhereIsNotEntered(t *testing.T) 
 	}
 }
 
+func TestL3_AConversationWhoseDirectoryIsGoneIsRelocatedAndGoesOn(t *testing.T) {
+	r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"write_file":{"path":"here.txt","text":"x"}},{"say":"Done."}]}]}`)
+	r.configure(host.SettingsPatch{Permission: ptr(abi.PermissionBypass)})
+	first := r.send("Go")
+	r.untilTurn(first.ID, host.TurnCompleted)
+	conversation := func() host.Conversation {
+		t.Helper()
+		c, err := r.h.Conversation(t.Context(), r.conv)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	native := conversation().NativeSession
+	// The process stays in the removed folder; the next turn must not run there.
+	moved := filepath.Join(t.TempDir(), "ein Arbeitsbaum")
+	if err := os.Rename(r.cwd, moved); err != nil {
+		t.Fatal(err)
+	}
+	_, err := r.h.Relocate(t.Context(), r.conv, r.cwd)
+	wantCode(t, err, host.CodeWorkingDirMissing)
+	_, err = r.h.Relocate(t.Context(), r.conv, "relative")
+	wantCode(t, err, host.CodeInvalidArgument)
+	if err := os.Remove(filepath.Join(moved, "here.txt")); err != nil {
+		t.Fatal(err)
+	}
+	c, err := r.h.Relocate(t.Context(), r.conv, moved)
+	if err != nil || c.Cwd != moved {
+		t.Fatalf("%+v, %v", c, err)
+	}
+	if _, err := r.h.Relocate(t.Context(), r.conv, moved); err != nil {
+		t.Fatalf("said twice: %v", err)
+	}
+	if told := bodies[host.Relocation](r, host.EventRelocated); len(told) != 1 || told[0].Cwd != moved {
+		t.Fatalf("journalled %+v", told)
+	}
+	next := r.send("Go on")
+	r.untilTurn(next.ID, host.TurnCompleted)
+	if _, err := os.Stat(filepath.Join(moved, "here.txt")); err != nil {
+		t.Fatalf("the turn did not run in the new folder: %v", err)
+	}
+	if got := conversation(); got.NativeSession != native || len(r.turns()) != 2 {
+		t.Fatalf("the session is %q, was %q", got.NativeSession, native)
+	}
+	r.until("the problem to go", func() bool { return len(r.controls().Problems) == 0 })
+}
+
 func TestOfTwoClientsThatMakeOneConversationBothGetIt(t *testing.T) {
 	r := newRig(t, echo)
 	for round := range 20 {

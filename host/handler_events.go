@@ -11,6 +11,7 @@ import (
 func EventBodies() map[EventType]reflect.Type {
 	return map[EventType]reflect.Type{
 		EventConversationCreated: reflect.TypeFor[Conversation](),
+		EventRelocated:           reflect.TypeFor[Relocation](),
 		EventSettings:            reflect.TypeFor[SettingsEvent](),
 		EventTurn:                reflect.TypeFor[Turn](),
 		EventQueue:               reflect.TypeFor[Queue](),

@@ -288,6 +288,11 @@ func conversationRoutes() []Route {
 		reads("getConversation", "Conversation", conversationPath, func(ctx context.Context, c *apiCall) (Conversation, error) {
 			return c.h.Conversation(ctx, c.conversation())
 		}),
+		changes("relocateConversation", "Relocate", conversationPath+"/relocate", []string{"cwd"}, func(ctx context.Context, c *apiCall, b *Relocation) (Conversation, error) {
+			return c.h.Relocate(ctx, c.conversation(), b.Cwd)
+		}, func(ctx context.Context, c *apiCall) (Conversation, error) {
+			return c.h.Conversation(ctx, c.conversation())
+		}),
 		reads("getControls", "Controls", conversationPath+"/controls", controlsNow),
 		change,
 		probe,

@@ -11,6 +11,7 @@ type EventType string
 // The event types.
 const (
 	EventConversationCreated EventType = "conversation_created" // Conversation
+	EventRelocated           EventType = "relocated"            // Relocation
 	EventSettings            EventType = "settings"             // SettingsEvent
 	EventTurn                EventType = "turn"                 // Turn, at every change of its state, content or place
 	EventQueue               EventType = "queue"                // Queue, when it is held, released or put into another order

@@ -83,12 +83,16 @@ func (c *conversation) pump() bool {
 }
 
 // needsRelaunch reports whether the next turn needs another process than the one
-// that runs (rule 7), and says so: the binding asked for one, or the turn's
-// permission is one of the harness's launch flags.
+// that runs (rule 7), and says so: the binding asked for one, the conversation
+// was relocated, or the turn's permission is one of the harness's launch flags.
 func (c *conversation) needsRelaunch(t *turn) bool {
 	s := c.sess
 	if s.relaunch || t == nil || s.state != SessionReady {
 		return s.relaunch
+	}
+	if s.dir != dirOf(c.row) {
+		c.tellRelaunch(fmt.Sprintf("The conversation goes on in %q.", c.row.Cwd))
+		return true
 	}
 	if slices.Equal(permissionArgs(s.binding.info.Manifest, t.settings.Permission), s.launchArgs) {
 		return false

@@ -52,6 +52,8 @@ type session struct {
 	// endAfter is why the process is to be ended once the step under way is over: a
 	// transaction holds whole steps.
 	endAfter string
+	// dir is where the process runs, which Relocate may have changed since.
+	dir workDir
 	// relaunch: end it once no turn runs.
 	relaunch bool
 	// inputLost: a frame could not be written.
@@ -139,8 +141,14 @@ type launched struct {
 	set     *schemas.Set
 	inst    *engine.Instance
 	proc    *process.Process
+	dir     workDir
 	err     error
 }
+
+// workDir is a working directory and where its symbolic links lead.
+type workDir struct{ cwd, real string }
+
+func dirOf(r store.Conversation) workDir { return workDir{cwd: r.Cwd, real: r.RealCwd} }
 
 // start begins a new generation. The row that names it is committed before
 // anything is spawned.
@@ -177,6 +185,7 @@ func (c *conversation) start(probe bool) {
 // the harness. It runs outside of the conversation's goroutine because each part
 // may take long; ctx aborts it.
 func (h *Host) launch(ctx context.Context, at store.Conversation, settings abi.Settings) (l launched) {
+	l.dir = dirOf(at)
 	if l.err = h.proveExits(ctx, at.ID); l.err != nil {
 		return l
 	}
@@ -292,7 +301,7 @@ func (c *conversation) onLaunched(ctx context.Context, gen int64, l launched, se
 		return
 	}
 	s := &session{
-		gen: gen, log: c.log.With("generation", gen), binding: l.binding, set: l.set, inst: l.inst, proc: l.proc,
+		gen: gen, dir: l.dir, log: c.log.With("generation", gen), binding: l.binding, set: l.set, inst: l.inst, proc: l.proc,
 		exited: l.proc.Done(), inputDone: make(chan struct{}), state: SessionStarting, slowAt: time.Now().Add(c.h.cfg.StartSlow),
 		calls: map[string]*call{}, requests: map[string]*request{}, timers: map[string]time.Time{},
 		cardByOut: map[uint64]string{}, turnByOut: map[uint64]string{}, seen: map[string]bool{},
@@ -323,7 +332,7 @@ func (c *conversation) onLaunched(ctx context.Context, gen int64, l launched, se
 		s.log.Error("unsettled turns could not be read", "error", err)
 	}
 	open := &abi.Open{
-		Generation: gen, Cwd: c.row.Cwd, NativeSession: native, Used: used, Probe: probe,
+		Generation: gen, Cwd: l.dir.cwd, NativeSession: native, Used: used, Probe: probe,
 		Client: c.h.cfg.Client, Settings: settings,
 	}
 	env, _ := c.h.env.get(c.ctx)

@@ -56,6 +56,16 @@ func (c *conversation) onProblem(p abi.Problem) {
 	c.tx.urgent = true
 }
 
+// dropProblem takes back the problems with a code.
+func (c *conversation) dropProblem(code Code) {
+	for _, p := range slices.Clone(c.problems) {
+		if p.Code == string(code) {
+			p.Resolved = true
+			c.setProblem(p)
+		}
+	}
+}
+
 // dropProblems takes back the problems of a field.
 func (c *conversation) dropProblems(field string) {
 	for _, p := range slices.Clone(c.problems) {

@@ -62,6 +62,11 @@ func (c *Client) ConfigureNextTurn(ctx context.Context, conversation string, exp
 	return call[host.Controls](ctx, c, "changeSettings", host.SettingsChange{Revision: expectedRevision, Patch: p}, conversation)
 }
 
+// Relocate lets a conversation go on in another working directory.
+func (c *Client) Relocate(ctx context.Context, conversation, dir string) (host.Conversation, error) {
+	return call[host.Conversation](ctx, c, "relocateConversation", host.Relocation{Cwd: dir}, conversation)
+}
+
 // Probe starts a session without a submission.
 func (c *Client) Probe(ctx context.Context, conversation string) (host.Controls, error) {
 	return call[host.Controls](ctx, c, "probe", nil, conversation)

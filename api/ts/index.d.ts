@@ -606,6 +606,12 @@ export type Event = {
   seq: number;
   at: string;
   turn?: string;
+  type: "relocated";
+  body: Relocation;
+} | {
+  seq: number;
+  at: string;
+  turn?: string;
   type: "settings";
   body: SettingsEvent;
 } | {
@@ -1380,6 +1386,16 @@ export interface QueuedMove {
 }
 
 /**
+ * Relocation names the folder a conversation goes on in.
+ */
+export interface Relocation {
+  /**
+   * Cwd is an absolute path.
+   */
+  cwd: string;
+}
+
+/**
  * Reply is a person's answer to an interaction. Which members are set follows the type: Fields for a question, Decision (and Feedback) for a permission or review, Action and Content for a form, Action for a URL. In place of a secret there is a random placeholder (rule 16).
  */
 export interface Reply {
@@ -1842,6 +1858,18 @@ export interface Operations {
     query: Record<string, never>;
     headers: Record<string, never>;
     body: undefined;
+    result: Conversation;
+  };
+  /**
+   * Lets a conversation go on in another working directory, after a worktree was moved or removed (L3).
+   */
+  relocateConversation: {
+    method: "POST";
+    path: "/v1/conversations/{conversation}/relocate";
+    params: { "conversation": string };
+    query: Record<string, never>;
+    headers: { "Idempotency-Key"?: string };
+    body: Relocation;
     result: Conversation;
   };
   /**
