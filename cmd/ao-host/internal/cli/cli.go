@@ -48,6 +48,7 @@ type App struct {
 	there   elsewhere
 	json    bool
 	verbose bool
+	logs    logging
 	con     *console.Console
 }
 
@@ -61,6 +62,9 @@ func (a *App) Run(ctx context.Context) int {
 	root.SetOut(a.Stdout)
 	root.SetErr(a.Stderr)
 	cmd, err := root.ExecuteContextC(ctx)
+	if lerr := a.endLog(ctx); err == nil {
+		err = lerr
+	}
 	if err == nil {
 		return ExitDone
 	}
@@ -95,7 +99,10 @@ question and plan of the agent.
 	root.PersistentFlags().StringVar(&a.data, "data", "", "data folder (default $AO_HOST_DATA, else\n$XDG_STATE_HOME/ao-host, else\n~/.local/state/ao-host)")
 	a.there.flags(root)
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "write JSON")
-	root.PersistentFlags().BoolVar(&a.verbose, "verbose", false, "write the host's log to standard error")
+	root.PersistentFlags().BoolVar(&a.verbose, "verbose", false, "write the host's log to standard error,\nlike --log-level debug")
+	root.PersistentFlags().StringVar(&a.logs.level, "log-level", "", "debug, info, warn or error, and for single\nconversations CONVERSATION=LEVEL, with commas\n(default $AO_HOST_LOG_LEVEL)")
+	root.PersistentFlags().StringVar(&a.logs.file, "log-file", "", "write the log to this file, which is bounded\n(default $AO_HOST_LOG_FILE)")
+	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.beginLog() }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{text: err.Error(), command: cmd.CommandPath()}
 	})

@@ -306,7 +306,7 @@ func (brokenPipe) Write([]byte) (int, error) { return 0, errors.New("broken pipe
 func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
 	f := busy(t)
 	var errs bytes.Buffer
-	a := &cli.App{Args: []string{"list"}, Open: f.Opener(), Stdin: strings.NewReader(""), Stdout: brokenPipe{}, Stderr: &errs, Env: func(string) string { return "/data" }}
+	a := &cli.App{Args: []string{"list"}, Open: f.Opener(), Stdin: strings.NewReader(""), Stdout: brokenPipe{}, Stderr: &errs, Env: func(name string) string { return map[string]string{"AO_HOST_DATA": "/data"}[name] }}
 	if code := a.Run(context.Background()); code != cli.ExitError || !strings.Contains(errs.String(), "broken pipe") {
 		t.Errorf("exit code %d, %q", code, errs.String())
 	}

@@ -93,8 +93,8 @@ func (a *App) examine(ctx context.Context, o host.DiagnoseOptions) (doctorView, 
 	if !answered {
 		// Harnesses are looked for as a daemon would: by the login shell's environment.
 		cfg := host.Config{Dir: dir}
-		if a.verbose {
-			cfg.Logger = a.logger()
+		if a.logs.logger != nil {
+			cfg.Logger = a.logs.logger
 		}
 		set.Apply(&cfg)
 		if v.Diagnosis, err = a.diagnose(ctx, cfg, o); err != nil {

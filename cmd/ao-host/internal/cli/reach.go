@@ -82,9 +82,7 @@ func (a *App) open(ctx context.Context, dir string, launch map[string]host.Launc
 	}
 	cfg := host.Config{Dir: dir, Launch: launch, Env: a.Environ, LeaveIdle: true}
 	set.Apply(&cfg)
-	if a.verbose {
-		cfg.Logger = a.logger()
-	}
+	a.observe(ctx, &cfg)
 	return a.Open(ctx, cfg)
 }
 

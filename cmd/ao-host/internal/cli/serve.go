@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/spf13/cobra"
 
@@ -26,6 +27,10 @@ func (a *App) serveCommand() *cobra.Command {
 commands, over a socket in the data folder that only you can open. Commands that
 need a daemon start one by themselves. It ends in order with Ctrl-C or SIGTERM:
 what runs is stopped, queues are kept. A second signal ends it at once.
+
+In the background it logs to the file daemon.log in the data folder, from level info
+on, and never what an agent says. --log-level debug logs that, too; a conversation's
+id with it, as in --log-level info,ID=debug, raises this one alone.
 
 Harnesses are started from the environment of your login shell. Other commands
 for them can be set in the file config.json in the data folder:
@@ -80,13 +85,25 @@ func (a *App) serve(ctx context.Context, f serveFlags) error {
 		}
 	}
 	if f.background {
-		c, info, err := daemon.Start(ctx, dir, daemon.Program{Argv: a.Self})
+		c, info, err := daemon.Start(ctx, dir, daemon.Program{Argv: a.Self, Env: a.daemonEnv()})
 		if err != nil {
 			return err
 		}
 		return errors.Join(a.tellServed("The daemon runs", info), c.Close(ctx))
 	}
 	return a.serveHere(ctx, dir, f)
+}
+
+// daemonEnv is the environment of a daemon in the background: it logs as this
+// command was told to.
+func (a *App) daemonEnv() []string {
+	env := os.Environ()
+	for _, kv := range [][2]string{{envLogLevel, a.logs.level}, {envLogFile, a.logs.file}} {
+		if kv[1] != "" {
+			env = append(env, kv[0]+"="+kv[1])
+		}
+	}
+	return env
 }
 
 // serveHere is the daemon.
@@ -106,9 +123,13 @@ func (a *App) serveHere(ctx context.Context, dir string, f serveFlags) error {
 			cancel()
 		}()
 	}
+	if err := a.serveLog(dir, f.child); err != nil {
+		return err
+	}
 	set, err := daemon.ReadSettings(dir)
-	cfg := daemon.Config{Host: host.Config{Dir: dir, Logger: a.logger()}, Listen: f.listen}
+	cfg := daemon.Config{Host: host.Config{Dir: dir}, Listen: f.listen}
 	set.Apply(&cfg.Host)
+	a.observe(ctx, &cfg.Host)
 	reported := false
 	report := func(err error) {
 		if f.child && !reported {
