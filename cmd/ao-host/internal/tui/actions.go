@@ -100,7 +100,7 @@ func (m *app) sent(r sentMsg) tea.Cmd {
 		}
 		return tea.Tick(time.Second, func(time.Time) tea.Msg { return resendMsg{id} })
 	}
-	m.drop(r.out.clientID)
+	m.delivered(r.out.clientID)
 	if r.err != nil {
 		if m.composer.empty() {
 			m.composer.set(r.out.text)
@@ -112,7 +112,7 @@ func (m *app) sent(r sentMsg) tea.Cmd {
 	return nil
 }
 
-func (m *app) drop(clientID string) {
+func (m *app) delivered(clientID string) {
 	for i, o := range m.outbox {
 		if o.clientID == clientID {
 			m.outbox = append(m.outbox[:i], m.outbox[i+1:]...)
@@ -157,9 +157,10 @@ func (m *app) resolved(r resolvedMsg) {
 			m.close()
 		}
 	default:
-		// The card is still open: it is asked again.
+		// The card is still open: it is asked again. What was typed is kept where only
+		// the connection failed.
 		m.tell(true, r.err.Error())
-		if open {
+		if open && !broken(r.err) {
 			m.panel = newAskPanel(r.card)
 		}
 	}

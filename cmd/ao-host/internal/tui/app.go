@@ -40,7 +40,9 @@ type app struct {
 	composer *editor
 	outbox   []outgoing
 	panel    panel
-	focus    focus
+	// under is the question or plan that another panel covers.
+	under panel
+	focus focus
 	// aside are the cards and plans that the person put aside, done those that were
 	// decided on here.
 	aside, done map[string]bool
@@ -102,9 +104,12 @@ func (m *app) update(msg tea.Msg) tea.Cmd {
 		m.lost = ""
 		m.take(msg.controls)
 	case lostMsg:
-		m.lost = msg.err.Error()
+		m.lost = "Reconnecting to the host. What you write is kept."
+		if c := host.CodeOf(msg.err); !broken(msg.err) {
+			m.lost += " " + view.Advice(string(c), msg.err.Error())
+		}
 	case endedMsg:
-		m.over = msg.err.Error()
+		m.over = view.Advice(string(host.CodeOf(msg.err)), msg.err.Error())
 	case restartMsg:
 		m.story = msg.story
 		m.scroll = transcript{story: m.story, selected: -1}
@@ -202,6 +207,17 @@ func planKey(p host.Proposal) string { return fmt.Sprint("plan ", p.ID, " ", p.R
 // closed, what waits is opened. It takes the keys only while nothing is being
 // written.
 func (m *app) pick() {
+	m.drop()
+	if m.panel != nil || !m.ready {
+		return
+	}
+	if p := m.waiting(func(key string) bool { return m.aside[key] || m.done[key] }); p != nil {
+		m.open(p, m.focus == onComposer && m.composer.empty())
+	}
+}
+
+// drop closes the panel of what was decided elsewhere.
+func (m *app) drop() {
 	switch p := m.panel.(type) {
 	case *askPanel:
 		if m.story.card(p.card.ID) == nil {
@@ -214,12 +230,6 @@ func (m *app) pick() {
 		if open := m.plan(p.plan.ID); open == nil || open.Revision != p.plan.Revision {
 			m.close()
 		}
-	}
-	if m.panel != nil || !m.ready {
-		return
-	}
-	if p := m.waiting(func(key string) bool { return m.aside[key] || m.done[key] }); p != nil {
-		m.open(p, m.focus == onComposer && m.composer.empty())
 	}
 }
 
@@ -288,9 +298,13 @@ func (m *app) open(p panel, focused bool) {
 	}
 }
 
-// close takes the panel away and gives the keys back to the composer.
+// close takes the panel away and gives the keys to what it covered, else to the
+// composer.
 func (m *app) close() {
-	m.panel = nil
+	m.panel, m.under = m.under, nil
+	if m.panel != nil {
+		return
+	}
 	if m.focus == onPanel {
 		m.focus = onComposer
 	}
@@ -321,13 +335,13 @@ func (m *app) key(k tea.KeyPressMsg) tea.Cmd {
 	if s != "esc" {
 		m.leaving = false
 	}
-	if !m.leaving {
-		m.said = ""
+	if !m.leaving && (!m.warn || k.Text == "") {
+		// A warning stays while one types on.
+		m.said, m.warn = "", false
 	}
 	switch s {
 	case "f1":
-		m.open(newHelpPanel(), true)
-		return nil
+		return m.show(newHelpPanel())
 	case "f2", "ctrl+p":
 		return m.show(newSettingsPanel(m))
 	case "f3", "ctrl+q":
@@ -358,13 +372,28 @@ func (m *app) key(k tea.KeyPressMsg) tea.Cmd {
 	return m.composerKey(k)
 }
 
+// show opens a panel that the person asked for. A question or plan that it covers
+// comes again after it, as it was.
 func (m *app) show(p panel) tea.Cmd {
+	switch m.panel.(type) {
+	case *askPanel, *reviewPanel:
+		m.under = m.panel
+	}
 	m.open(p, true)
 	return nil
 }
 
 // reopen opens what was put aside.
 func (m *app) reopen() tea.Cmd {
+	switch m.panel.(type) {
+	case *askPanel, *reviewPanel:
+		m.focus = onPanel
+		return nil
+	}
+	if m.under != nil {
+		m.close()
+		return nil
+	}
 	p := m.waiting(func(key string) bool { return m.done[key] })
 	if p == nil {
 		m.tell(false, "No question and no plan waits.")

@@ -265,7 +265,8 @@ func (p *askPanel) takeText(m *app, s string) tea.Cmd {
 
 // next takes the current answer and asks the next field, or hands all in.
 func (p *askPanel) next(m *app) tea.Cmd {
-	p.answers = append(p.answers, p.current)
+	// Repeated, after the connection failed, it replaces what it gave before.
+	p.answers = append(p.answers[:p.field], p.current)
 	if p.field+1 < len(p.card.Ask.Fields) {
 		p.ask(p.field + 1)
 		return nil

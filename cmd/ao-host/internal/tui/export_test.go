@@ -179,3 +179,21 @@ func (p *Person) Screen(width, height int) string {
 	}
 	return strings.Join(lines, "\n") + "\n"
 }
+
+// Cursor is the place of the cursor, if there is one.
+func (p *Person) Cursor() (x, y int, ok bool) {
+	_, cur := p.app.frame()
+	if cur == nil {
+		return 0, 0, false
+	}
+	return cur.X, cur.Y, true
+}
+
+// Story is the whole story, laid out.
+func (p *Person) Story(width int) string {
+	var out []string
+	for _, b := range p.app.story.blocks {
+		out = append(out, b.layOut(width, p.app.story.conv.Cwd)...)
+	}
+	return strings.Join(out, "\n")
+}

@@ -103,7 +103,12 @@ func (f *feed) run(ctx context.Context) {
 			return
 		}
 		wait = min(2*wait, longWait)
-		if err := f.conn.again(ctx); err != nil && ctx.Err() == nil {
+		switch err := f.conn.again(ctx); {
+		case err == nil || ctx.Err() != nil:
+		case final(err):
+			f.send(endedMsg{err})
+			return
+		default:
 			f.send(lostMsg{err})
 		}
 	}
@@ -112,7 +117,7 @@ func (f *feed) run(ctx context.Context) {
 // final reports an error that trying again cannot mend.
 func final(err error) bool {
 	switch host.CodeOf(err) {
-	case host.CodeUnknownConversation, host.CodeStoreNewer, host.CodeStoreCorrupt, host.CodeInvalidArgument:
+	case host.CodeUnknownConversation, host.CodeVersionMismatch, host.CodeStoreNewer, host.CodeStoreCorrupt, host.CodeInvalidArgument:
 		return true
 	}
 	return false

@@ -38,6 +38,9 @@ func (m *app) frame() ([]string, *tea.Cursor) {
 		head = nil
 		foot = foot[:1]
 	}
+	if h < 4 {
+		foot = nil
+	}
 	mid := m.statusRows(w, max(h/3, 1))
 	room := h - len(head) - len(foot)
 	mid = mid[:max(min(len(mid), room-4), 0)]
@@ -80,7 +83,20 @@ func (m *app) frame() ([]string, *tea.Cursor) {
 	if m.focus == onStory {
 		cur = nil
 	}
-	return out[:min(len(out), h)], cur
+	// What does not fit goes at the top: what is typed and chosen is at the bottom.
+	if over := len(out) - h; over > 0 {
+		out = out[over:]
+		if cur != nil {
+			cur.Y -= over
+		}
+	}
+	if cur != nil && (cur.Y < 0 || cur.Y >= len(out)) {
+		cur = nil
+	}
+	if cur != nil {
+		cur.X = min(cur.X, w-1)
+	}
+	return out, cur
 }
 
 func (m *app) titleRow(w int) string {
@@ -90,8 +106,29 @@ func (m *app) titleRow(w int) string {
 		left = " " + display.Line(c.Title) + "  " + display.Line(c.Harness) + "  " + display.Exact(c.Cwd)
 	}
 	right := m.stateWords() + " "
+	if used := m.contextUsed(); used != "" && w >= 60 {
+		right = used + " · " + right
+	}
 	left = clip(left, max(w-columns(right)-1, 0))
 	return styleBar.put(clip(padded(left, w-columns(right))+right, w))
+}
+
+// contextUsed is the part of the model's context that is full, as the harness
+// gauges it.
+func (m *app) contextUsed() string {
+	var used, size int64
+	for _, g := range m.story.usage.Gauges {
+		switch g.Name {
+		case "context_tokens":
+			used = g.Value
+		case "context_window":
+			size = g.Value
+		}
+	}
+	if used <= 0 || size <= 0 {
+		return ""
+	}
+	return fmt.Sprintf("context %d%%", 100*used/size)
 }
 
 // stateWords says what goes on.
@@ -166,7 +203,7 @@ func (m *app) statusRows(w, most int) []string {
 	case m.over != "":
 		out = append(out, paragraph("! ", m.over+" Ctrl+D leaves.", w, styleWarn)...)
 	case m.lost != "":
-		out = append(out, styleWarn.put(clip("! Reconnecting to the host. What you write is kept.", w)))
+		out = append(out, hanging("! ", m.lost, w, styleWarn)...)
 	}
 	if m.said != "" {
 		st := styleFaint
