@@ -4,7 +4,9 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -163,4 +165,33 @@ func TestLeavingTheChatSaysWhatGoesOn(t *testing.T) {
 	}
 	s.left(143, "The turn goes on in the daemon.")
 	s.sees("Not sent:", "not sent yet")
+}
+
+func TestWithoutADaemonLeavingTheChatSaysThatTheTurnIsStopped(t *testing.T) {
+	bin, err := exec.LookPath("ao-host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := onScreen(t, 80, 24, `{"turns": [{"steps": [{"say": "Working on it."}, {"wait_interrupt": true}]}]}`,
+		"--new", "--harness", "codex", "--launch", bin, "--launch", "scripted-harness")
+	s.sees("Write a message")
+	s.write("Begin" + keyEnter)
+	s.sees("Working on it.", "turn 1 running")
+	s.write(keyCtrlD)
+	s.left(0, "The turn that ran is stopped: no daemon goes on with it.")
+}
+
+func TestWithNoColorTheChatHasNone(t *testing.T) {
+	s := onScreenWith(t, 80, 24, []string{"NO_COLOR=1"}, demoScript(t), "--new", "--harness", "codex", "--mode", "plan")
+	s.sees("Write a message")
+	s.write("Write a greeting" + keyEnter)
+	s.sees("4 skip this question")
+	s.write(keyDown)
+	s.sees("▸ 1 English")
+	s.write(keyCtrlC + keyCtrlC)
+	s.left(0, "To come back: ao-host chat ")
+	// Bold and faint are no colours.
+	if c := regexp.MustCompile(`\x1b\[[0-9;]*\b(3[0-7]|4[0-7]|9[0-7]|10[0-7]|38|48)[;m]`).FindString(s.text()); c != "" {
+		t.Errorf("a colour was set: %q", c)
+	}
 }

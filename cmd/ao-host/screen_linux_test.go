@@ -29,6 +29,11 @@ type screen struct {
 // onScreen starts a chat of a size; the harness is on a script.
 func onScreen(t *testing.T, width, height int, script string, args ...string) *screen {
 	t.Helper()
+	return onScreenWith(t, width, height, nil, script, args...)
+}
+
+func onScreenWith(t *testing.T, width, height int, env []string, script string, args ...string) *screen {
+	t.Helper()
 	bin, err := exec.LookPath("ao-host")
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +56,8 @@ func onScreen(t *testing.T, width, height int, script string, args ...string) *s
 		t.Fatal(err)
 	}
 	s := &screen{dir: dir, project: project, bin: bin, vt: vt.NewSafeEmulator(width, height)}
-	s.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm-256color", "LANG=C.UTF-8", "AO_HOST_DATA=" + data}
+	s.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm-256color", "LANG=C.UTF-8", "AO_HOST_DATA=" + data, "CODEX_HOME=" + home}
+	s.env = append(s.env, env...)
 	t.Cleanup(func() {
 		// The daemon that the chat started outlives it, on purpose.
 		cmd := exec.Command(bin, "serve", "--stop")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -28,11 +29,11 @@ func (a *App) chatCommand() *cobra.Command {
 requests and plans are asked, the queue and the settings of the next message are
 shown and changed. ? lists the keys.
 
-Without a conversation it is the newest one of this folder; with --new, or where
-there is none, --harness begins one. The work is done by the daemon, which is
-started when needed: leaving the chat does not stop what runs, and the chat
-finds a daemon that was started again. With --launch there is no daemon, and
-what runs ends with the chat.
+Without a conversation it is the newest one of this folder, or of the nearest
+folder above that has one; with --new, or where there is none, --harness begins
+one. The work is done by the daemon, which is started when needed: leaving the
+chat does not stop what runs, and the chat finds a daemon that was started
+again. With --launch there is no daemon, and what runs ends with the chat.
 
 A setting that is given is remembered for later messages; an empty value resets
 it to the provider's own default.`,
@@ -49,6 +50,7 @@ it to the provider's own default.`,
 			return a.chat(cmd, f, fresh)
 		},
 	}
+	cmd.ValidArgsFunction = a.completeConversations
 	fl := cmd.Flags()
 	fl.BoolVar(&fresh, "new", false, "begin a new conversation")
 	fl.StringVar(&f.dir, "dir", ".", "project folder of the conversation")
@@ -160,8 +162,8 @@ func (a *App) sameHost(ctx context.Context) (core.Core, error) {
 	return a.connect(ctx, dir, true)
 }
 
-// newestHere is the conversation of a folder that was made last, of a harness if
-// one is named; empty when there is none.
+// newestHere is the newest conversation of a folder or of the nearest one above
+// it, of a harness if one is named; empty when there is none.
 func newestHere(ctx context.Context, c core.Core, dir, harness string) (string, error) {
 	here, err := filepath.Abs(dir)
 	if err != nil {
@@ -171,10 +173,9 @@ func newestHere(ctx context.Context, c core.Core, dir, harness string) (string, 
 	if err != nil {
 		return "", err
 	}
-	for _, conv := range all {
-		if conv.Cwd == here && (harness == "" || conv.Harness == harness) {
-			return conv.ID, nil
-		}
+	all = slices.DeleteFunc(all, func(conv host.Conversation) bool { return harness != "" && conv.Harness != harness })
+	if found := nearest(all, here); len(found) > 0 {
+		return found[0].ID, nil
 	}
 	return "", nil
 }
@@ -187,7 +188,8 @@ func (a *App) tellLeft(id string, r tui.Result, remote bool) error {
 			out = append(out, text)
 		}
 	}
-	say(r.Active && remote, "The turn goes on in the daemon.")
+	say(r.Active && remote && !a.there.named(), "The turn goes on in the daemon.")
+	say(r.Active && a.there.named(), "The turn goes on in the host.")
 	say(r.Active && !remote, "The turn that ran is stopped: no daemon goes on with it.")
 	say(r.Waiting && remote, "A question or plan of the agent waits for you.")
 	say(r.Queued > 0 && remote, "What is in the queue runs in its turn.")

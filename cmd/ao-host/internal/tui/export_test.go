@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
 	"github.com/aoagents/ao-host/host"
 )
 
@@ -196,4 +197,43 @@ func (p *Person) Story(width int) string {
 		out = append(out, b.layOut(width, p.app.story.conv.Cwd)...)
 	}
 	return strings.Join(out, "\n")
+}
+
+// Watch is told what a feed reports.
+type Watch struct {
+	Event func(host.Event)
+	State func(string)
+	Story func(string)
+}
+
+// Follow runs a feed until ctx ends or nothing is left to try.
+func Follow(ctx context.Context, c core.Core, connect func(context.Context) (core.Core, error), id string, w Watch) {
+	state := func(s string) {
+		if w.State != nil {
+			w.State(s)
+		}
+	}
+	f := &feed{conn: &connection{core: c, connect: connect}, id: id, send: func(msg tea.Msg) {
+		switch msg := msg.(type) {
+		case batchMsg:
+			for _, ev := range msg.events {
+				if w.Event != nil {
+					w.Event(ev)
+				}
+			}
+		case connectedMsg:
+			state("connected")
+		case lostMsg:
+			state("lost")
+		case endedMsg:
+			state("ended")
+		case restartMsg:
+			if w.Story != nil {
+				p := &Person{app: newApp(ctx, Config{})}
+				p.app.story = msg.story
+				w.Story(ansi.Strip(p.Story(80)))
+			}
+		}
+	}}
+	f.run(ctx)
 }

@@ -1,0 +1,133 @@
+package tui_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/core/coretest"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/tui"
+	"github.com/aoagents/ao-host/host"
+)
+
+// fragile is a host whose stream breaks after a few events, again and again.
+type fragile struct {
+	*coretest.Fake
+	// each is how many events a connection lasts; err is how it ends.
+	each int
+	err  error
+	// gone: nothing answers.
+	mu   sync.Mutex
+	gone int
+}
+
+func (f *fragile) Controls(ctx context.Context, id string) (host.Controls, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.gone > 0 {
+		f.gone--
+		return host.Controls{}, &host.Error{Code: host.CodeUnreachable}
+	}
+	return f.Fake.Controls(ctx, id)
+}
+
+func (f *fragile) Events(ctx context.Context, id string, after uint64) iter.Seq2[host.Event, error] {
+	return func(yield func(host.Event, error) bool) {
+		n := 0
+		for ev, err := range f.Fake.Events(ctx, id, after) {
+			if !yield(ev, err) {
+				return
+			}
+			if n++; n == f.each {
+				yield(host.Event{}, f.err)
+				return
+			}
+		}
+	}
+}
+
+func talk(t *testing.T, n int) *coretest.Fake {
+	t.Helper()
+	f := coretest.New()
+	if _, err := f.Create(t.Context(), host.NewConversation{Harness: "echo", Cwd: "/p"}); err != nil {
+		t.Fatal(err)
+	}
+	for range n {
+		f.Emit(host.EventWarning, "", abi.Warning{Code: "w", Message: "again"})
+	}
+	return f
+}
+
+func TestTheFeedLosesNothingAndRepeatsNothingWhenConnectionsBreak(t *testing.T) {
+	fake := talk(t, 40)
+	found := 0
+	h := &fragile{Fake: fake, each: 7, err: &host.Error{Code: host.CodeUnreachable}, gone: 1}
+	connect := func(context.Context) (core.Core, error) {
+		found++
+		if found == 2 {
+			return nil, errors.New("it is not there yet")
+		}
+		return h, nil
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var seen []uint64
+	var states []string
+	tui.Follow(ctx, h, connect, conversation, tui.Watch{
+		Event: func(ev host.Event) {
+			if seen = append(seen, ev.Seq); len(seen) == 41 {
+				cancel()
+			}
+		},
+		State: func(s string) { states = append(states, s) },
+	})
+	for i, n := range seen {
+		if n != uint64(i+1) {
+			t.Fatalf("events %v", seen)
+		}
+	}
+	if len(seen) != 41 {
+		t.Errorf("%d events", len(seen))
+	}
+	if all := strings.Join(states, " "); !strings.HasPrefix(all, "lost connected lost lost connected lost") {
+		t.Errorf("states %s", all)
+	}
+}
+
+func TestTheFeedEndsWhereTryingAgainCannotHelp(t *testing.T) {
+	for _, c := range []struct {
+		stream, connect error
+	}{
+		{&host.Error{Code: host.CodeUnknownConversation}, nil},
+		{&host.Error{Code: host.CodeUnreachable}, &host.Error{Code: host.CodeVersionMismatch}},
+	} {
+		h := &fragile{Fake: talk(t, 3), each: 2, err: c.stream}
+		var states []string
+		tui.Follow(t.Context(), h, func(context.Context) (core.Core, error) { return nil, c.connect }, conversation, tui.Watch{State: func(s string) { states = append(states, s) }})
+		if states[len(states)-1] != "ended" {
+			t.Errorf("states %q", states)
+		}
+	}
+}
+
+func TestAJournalThatDoesNotGoBackFarEnoughIsToldFromWhatIsThere(t *testing.T) {
+	fake := talk(t, 3)
+	if _, err := fake.Send(t.Context(), conversation, host.Message{Content: host.Text("Hello")}); err != nil {
+		t.Fatal(err)
+	}
+	fake.Become("turn-2", host.TurnRunning, nil)
+	fake.Ask("turn-2", permission("ls"))
+	h := &fragile{Fake: fake, each: 1, err: &host.Error{Code: host.CodeResync}}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var story []string
+	tui.Follow(ctx, h, nil, conversation, tui.Watch{Story: func(s string) { story = append(story, s); cancel() }})
+	if len(story) == 0 || !strings.Contains(story[0], "› Hello") || !strings.Contains(story[0], "Run a command") || !strings.Contains(story[0], "is not in the journal any more") {
+		t.Errorf("story %q", story)
+	}
+}
