@@ -27,7 +27,7 @@ import (
 func (a *App) bindingsCommand() *cobra.Command {
 	c := group("bindings", "List, allow, inspect and pack bindings",
 		a.bindingsListCommand(), a.bindingsAllowCommand(), a.bindingsInspectCommand(), a.bindingsPackCommand())
-	c.Long = c.Short + ". A binding is built in, or a .wasm file in the folder\n\"bindings\" of the data folder, which is not run before it is allowed."
+	c.Long = c.Short + ".\n\nA binding is built in, or a .wasm file in the folder \"bindings\" of the data\nfolder, which is not run before it is allowed."
 	return c
 }
 

@@ -30,9 +30,12 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// testdata is found from wherever a test has gone.
+var testdata, _ = filepath.Abs("testdata")
+
 func golden(t *testing.T, name, got string) {
 	t.Helper()
-	file := filepath.Join("testdata", name+".golden")
+	file := filepath.Join(testdata, name+".golden")
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 			t.Fatal(err)
@@ -61,7 +64,10 @@ func invoke(t *testing.T, f *coretest.Fake, args ...string) (stdout, stderr stri
 func invokeWith(t *testing.T, a *cli.App) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	a.Stdin, a.Stdout, a.Stderr = strings.NewReader(""), &out, &errs
+	a.Stdout, a.Stderr = &out, &errs
+	if a.Stdin == nil {
+		a.Stdin = strings.NewReader("")
+	}
 	a.Env = func(name string) string {
 		return map[string]string{"AO_HOST_DATA": "/data"}[name]
 	}

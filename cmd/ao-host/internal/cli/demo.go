@@ -15,7 +15,7 @@ const scriptedName = "scripted-harness"
 func (a *App) demoCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "demo", Short: "Run a whole plan without any account, on a scripted harness", Args: exactly(),
-		Long: "Run a whole plan without any account: a message in plan mode, a question, its\nanswer, a plan, a requested change, a revised plan, its implementation. The\nharness is this program itself with a script in place of a model, started through\nthe ordinary path. The exit code is not 0 when anything differs from what the\nrules promise.",
+		Long: "Run a whole plan without any account: a message in plan mode, a question, its\nanswer, a plan, a requested change, a revised plan, its implementation. The\nharness is this program itself with a script in place of a model, started\nthrough the ordinary path. The exit code is not 0 when anything differs from\nwhat the rules promise.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return demo.Run(cmd.Context(), demo.Config{
 				Open: a.Open, Out: a.Stdout, Width: a.con.Width, Color: a.con.Color,

@@ -21,10 +21,10 @@ func (a *App) doctorCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "doctor [HARNESS …]", Short: "Find out what works and what to do about the rest",
 		Long: `Look at the data folder, the daemon, the environment that harnesses are started
-from, and each harness: where its program is and which version it has, whether the
-binding fits it, and whether there is a trace of a sign-in. Credentials are not
-read. A daemon that runs is asked; else the folder is looked at from outside, and
-nothing in it is changed.
+from, and each harness: where its program is and which version it has, whether
+the binding fits it, and whether there is a trace of a sign-in. Credentials are
+not read. A daemon that runs is asked; else the folder is looked at from
+outside, and nothing in it is changed.
 
 No message is sent to an agent. Only programs that print their version are run;
 with --probe each harness is started once as well, in an empty folder, up to the

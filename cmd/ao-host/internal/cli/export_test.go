@@ -3,6 +3,8 @@ package cli
 import (
 	"context"
 
+	"github.com/spf13/cobra"
+
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
 	"github.com/aoagents/ao-host/host"
 )
@@ -15,3 +17,6 @@ func (a *App) With(ctx context.Context, launch map[string]host.Launch, do func(c
 func (a *App) WithDaemon(ctx context.Context, do func(core.Core) error) error {
 	return a.withDaemon(ctx, do)
 }
+
+// Root is the tree of commands.
+func (a *App) Root() *cobra.Command { return a.root() }

@@ -68,7 +68,7 @@ func (a *App) schemasGenerateCommand() *cobra.Command {
 	var version, installed string
 	cmd := &cobra.Command{
 		Use: "generate PROVIDER -o DIR", Short: "Run a provider's own schema generator and write the bundle", Args: exactly("a provider"),
-		Long: "Run a provider's own schema generator and write the bundle. Where the schemas are\nfiles of a published package, npm gets it, or an installed copy is read. There\nis a generator for: " + strings.Join(schemas.Providers(), ", ") + ". The bundle of another provider is inferred from\nrecordings with schemas observe, or written by hand: docs/bindings.md",
+		Long: "Run a provider's own schema generator and write the bundle. Where the schemas\nare files of a published package, npm gets it, or an installed copy is read.\nThere is a generator for: " + strings.Join(schemas.Providers(), ", ") + ". The bundle of another provider is\ninferred from recordings with schemas observe, or written by hand:\ndocs/bindings.md",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if out == "" {
 				return usagef("-o is needed")

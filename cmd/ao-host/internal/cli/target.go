@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -70,13 +69,13 @@ func (t *target) pick(ctx context.Context, c core.Core) (host.Conversation, erro
 	case len(here) == 0:
 		return host.Conversation{}, usagef("no conversation belongs to %s or a folder above it; name one with --conversation, see: ao-host list", display.Exact(dir))
 	case len(here) > 1 && !t.last:
-		return host.Conversation{}, usagef("%d conversations belong to %s; name one with --conversation, or take the newest with --last:\n%s", len(here), display.Exact(here[0].Cwd), candidates(here))
+		return host.Conversation{}, usagef("%d conversations belong here; name one with -c, or take --last:\n%s", len(here), candidates(here))
 	}
 	return here[0], nil
 }
 
 // nearest are the conversations of a folder or, if it has none, of the nearest one
-// above it, the newest first.
+// above it, in the order of all: the newest first.
 func nearest(all []host.Conversation, dir string) []host.Conversation {
 	for {
 		var found []host.Conversation
@@ -86,7 +85,6 @@ func nearest(all []host.Conversation, dir string) []host.Conversation {
 			}
 		}
 		if len(found) > 0 {
-			slices.SortStableFunc(found, func(x, y host.Conversation) int { return y.CreatedAt.Compare(x.CreatedAt) })
 			return found
 		}
 		up := filepath.Dir(dir)

@@ -8,9 +8,9 @@ func topics() []*cobra.Command {
 		{Use: "exit-codes", Short: "What the exit code of a command means", Long: exitCodes + `
 
 A command that changes something ends with 0 when the change is committed. What
-an agent then does is told by the exit codes 3 to 6, of run, of chat, and of the
-commands that take --wait: send, steer, retry, answer, implement, request-changes
-and stop. Whoever lost against another client gets 1 with a code, among them
+an agent then does is told by the exit codes 3 to 6, of run and of the commands
+that take --wait: send, steer, retry, answer, implement, request-changes and
+stop. Whoever lost against another client gets 1 with a code, among them
 stale_revision, turn_changed, turn_not_queued, interaction_answered and
 proposal_closed; nothing was changed then.`},
 		{Use: "json", Short: "What commands write with --json", Long: jsonTopic},

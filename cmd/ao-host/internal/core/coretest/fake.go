@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"slices"
 	"sync"
 	"time"
 
@@ -25,6 +26,10 @@ type Fake struct {
 	OnAnswer func(f *Fake, i host.Interaction, a host.Answer)
 	OnPlan   func(f *Fake, p host.Proposal, t host.Turn)
 	OnStop   func(f *Fake)
+	// Sent is told every message.
+	Sent func(m host.Message)
+	// OnControls sets what a live session would show.
+	OnControls func(k *host.Controls)
 	// Fail makes a method, by name, return an error.
 	Fail map[string]error
 	// Installed are the bindings.
@@ -227,12 +232,14 @@ func apply(s *abi.Settings, p host.SettingsPatch) {
 	}
 }
 
-// Conversations lists what was made.
+// Conversations lists what was made, the newest first.
 func (f *Fake) Conversations(context.Context) ([]host.Conversation, error) {
 	err := f.called("Conversations", "")
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append([]host.Conversation(nil), f.conversations...), err
+	out := slices.Clone(f.conversations)
+	slices.Reverse(out)
+	return out, err
 }
 
 // Conversation returns one.
@@ -257,7 +264,18 @@ func (f *Fake) Turns(context.Context, string) ([]host.Turn, error) {
 // Controls shows the remembered settings.
 func (f *Fake) Controls(_ context.Context, id string) (host.Controls, error) {
 	c, err := f.Conversation(context.Background(), id)
-	return host.Controls{Conversation: id, Settings: c.Settings, Revision: c.Revision, CatalogState: host.CatalogUnread, Session: host.Session{State: host.SessionNone}, Queue: c.Queue}, err
+	k := host.Controls{Conversation: id, Settings: c.Settings, Revision: c.Revision, CatalogState: host.CatalogUnread, Session: host.Session{State: host.SessionNone}, Queue: c.Queue}
+	f.mu.Lock()
+	for _, t := range f.turns {
+		if t.State == host.TurnQueued {
+			k.Queue.Turns = append(k.Queue.Turns, t.ID)
+		}
+	}
+	f.mu.Unlock()
+	if f.OnControls != nil {
+		f.OnControls(&k)
+	}
+	return k, err
 }
 
 // Probe reads the catalog.
@@ -300,6 +318,9 @@ func (f *Fake) accept(t host.Turn) host.Turn {
 func (f *Fake) Send(_ context.Context, id string, m host.Message) (host.Turn, error) {
 	if err := f.called("Send", id+" "+m.Content[0].Text); err != nil {
 		return host.Turn{}, err
+	}
+	if f.Sent != nil {
+		f.Sent(m)
 	}
 	t := f.accept(host.Turn{Origin: abi.OriginUser, Content: m.Content})
 	f.react(t)
