@@ -78,6 +78,8 @@ func (r *Renderer) Event(ev host.Event) error {
 		return decode(ev, r.interaction)
 	case host.EventProposal:
 		return decode(ev, r.proposal)
+	case host.EventRelocated:
+		return decode(ev, func(to host.Relocation) { r.notice("*", "The conversation goes on in "+display.Exact(to.Cwd)) })
 	case host.EventSettings:
 		return decode(ev, func(s host.SettingsEvent) {
 			if s.Cause == "implement" {

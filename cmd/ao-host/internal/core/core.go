@@ -18,6 +18,7 @@ type Core interface {
 	Create(ctx context.Context, n host.NewConversation) (host.Conversation, error)
 	Conversations(ctx context.Context) ([]host.Conversation, error)
 	Conversation(ctx context.Context, id string) (host.Conversation, error)
+	Relocate(ctx context.Context, conversation, dir string) (host.Conversation, error)
 	Turns(ctx context.Context, conversation string) ([]host.Turn, error)
 	Turn(ctx context.Context, conversation, turn string) (host.Turn, error)
 	Controls(ctx context.Context, conversation string) (host.Controls, error)

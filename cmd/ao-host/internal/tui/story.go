@@ -50,6 +50,11 @@ func (s *story) apply(ev host.Event) error {
 	switch ev.Type {
 	case host.EventConversationCreated:
 		return read(ev, func(c host.Conversation) { s.conv = c })
+	case host.EventRelocated:
+		return read(ev, func(r host.Relocation) {
+			s.conv.Cwd = r.Cwd
+			s.notice("*", "The conversation goes on in "+display.Exact(r.Cwd))
+		})
 	case host.EventTurn:
 		return read(ev, s.turn)
 	case host.EventQueue:

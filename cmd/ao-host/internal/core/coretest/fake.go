@@ -213,6 +213,23 @@ func (f *Fake) Create(_ context.Context, n host.NewConversation) (host.Conversat
 	return f.conversations[len(f.conversations)-1], nil
 }
 
+// Relocate moves a conversation.
+func (f *Fake) Relocate(_ context.Context, conversation, dir string) (host.Conversation, error) {
+	if err := f.called("Relocate", dir); err != nil {
+		return host.Conversation{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i := range f.conversations {
+		if f.conversations[i].ID == conversation {
+			f.conversations[i].Cwd = dir
+			f.emit(host.EventRelocated, "", host.Relocation{Cwd: dir})
+			return f.conversations[i], nil
+		}
+	}
+	return host.Conversation{}, &host.Error{Code: host.CodeUnknownConversation}
+}
+
 func patchText(p host.SettingsPatch) string {
 	b, err := json.Marshal(p)
 	if err != nil {
