@@ -8,36 +8,42 @@
 package bindingswasm
 
 import (
-	"embed"
-	"io/fs"
-	"path"
+	_ "embed" // the modules
+	"unsafe"
 )
 
-//go:embed *.wasm
-var files embed.FS
+// The modules are strings, not files: reading a file would copy it, and a program
+// that uses one binding would hold the bytes of all.
+var (
+	//go:embed claude.wasm
+	claude string
+	//go:embed codex.wasm
+	codex string
+	//go:embed grok.wasm
+	grok string
+	//go:embed kimchi.wasm
+	kimchi string
+)
 
-// Modules returns the modules in the order of their file names. The caller may
-// keep and change the slices.
+var modules = []struct{ name, wasm string }{
+	{"claude.wasm", claude}, {"codex.wasm", codex}, {"grok.wasm", grok}, {"kimchi.wasm", kimchi},
+}
+
+// Modules returns the modules in the order of their file names. The bytes are part
+// of the program's read-only memory: to write to them ends the program.
 func Modules() [][]byte {
-	var out [][]byte
-	for _, name := range Names() {
-		b, err := files.ReadFile(name)
-		if err != nil {
-			// The name was listed by the same read-only file system.
-			panic(err)
-		}
-		out = append(out, b)
+	out := make([][]byte, 0, len(modules))
+	for _, m := range modules {
+		out = append(out, unsafe.Slice(unsafe.StringData(m.wasm), len(m.wasm)))
 	}
 	return out
 }
 
 // Names returns the file names of the modules, sorted.
 func Names() []string {
-	// Sorted by the documentation of fs.Glob's ReadDir; the pattern is constant
-	// and well formed, so there is no error.
-	names, _ := fs.Glob(files, "*.wasm")
-	for i, n := range names {
-		names[i] = path.Base(n)
+	out := make([]string, 0, len(modules))
+	for _, m := range modules {
+		out = append(out, m.name)
 	}
-	return names
+	return out
 }

@@ -68,6 +68,11 @@ type Config struct {
 	StartSlow time.Duration
 	// StopGrace is how long a stopped turn may take to end; default 4 s.
 	StopGrace time.Duration
+	// IdleSession is after how long without anything happening the session of a
+	// conversation is ended, to be restored by the next message. Zero or less: never.
+	// It never ends while a turn, a request or work in the background goes on, nor
+	// where the harness could not restore it.
+	IdleSession time.Duration
 	// EndGrace is how long a process may take to end after SIGTERM; default 3 s.
 	EndGrace time.Duration
 }

@@ -66,6 +66,8 @@ type conversation struct {
 	trouble error
 	// plannedLast: the newest turn to end was a completed planning turn.
 	plannedLast bool
+	// lastActive is when something happened last.
+	lastActive time.Time
 	// dirty: what Controls shows has changed.
 	dirty   bool
 	closing bool
@@ -314,6 +316,7 @@ func (c *conversation) run() {
 		// Stop and the like come before everything else that waits.
 		select {
 		case q := <-c.urgent:
+			c.awake()
 			q.do()
 			continue
 		default:
@@ -349,7 +352,9 @@ func (c *conversation) run() {
 			c.finishInflight()
 		case <-timer.C:
 			c.tick()
+			continue
 		}
+		c.awake()
 	}
 }
 
@@ -545,6 +550,7 @@ func (c *conversation) nextWake() time.Duration {
 		at(c.launch.slowAt)
 	}
 	if s := c.sess; s != nil {
+		at(c.idleDeadline())
 		at(s.slowAt)
 		at(s.agentStop)
 		for _, t := range s.timers {
@@ -570,6 +576,10 @@ func (c *conversation) tick() {
 	}
 	s := c.sess
 	if s == nil {
+		return
+	}
+	if due(c.idleDeadline()) {
+		c.rest()
 		return
 	}
 	if due(s.slowAt) {

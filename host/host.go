@@ -24,9 +24,10 @@ type Host struct {
 	// letGo ends the adoption of descendants, see Config.Dedicated.
 	letGo func()
 
-	mu     sync.Mutex
-	actors map[string]*conversation
-	closed bool
+	mu      sync.Mutex
+	actors  map[string]*conversation
+	loading map[string]*loading
+	closed  bool
 }
 
 // Open opens the data folder, takes its lock, migrates it, and recovers what a
@@ -44,7 +45,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, storeError(err)
 	}
-	h := &Host{cfg: cfg, store: st, actors: map[string]*conversation{}, feed: newFeed(), env: newLaunchEnv(cfg), levels: newLevels(cfg.LogLevels), tel: newTelemetry(cfg), letGo: func() {}}
+	h := &Host{cfg: cfg, store: st, actors: map[string]*conversation{}, loading: map[string]*loading{}, feed: newFeed(), env: newLaunchEnv(cfg), levels: newLevels(cfg.LogLevels), tel: newTelemetry(cfg), letGo: func() {}}
 	h.engine, err = engine.New(ctx, engine.Config{CacheDir: filepath.Join(cfg.CacheDir, "native"), DigestDir: cfg.DigestDir})
 	if err != nil {
 		return nil, errors.Join(fail(CodeStoreFailed, "The cache of compiled bindings could not be opened: %v.", err), st.Close())
@@ -92,18 +93,57 @@ func (h *Host) Close(ctx context.Context) error {
 	return errors.Join(h.engine.Close(context.WithoutCancel(ctx)), h.store.Close())
 }
 
-// actor returns the goroutine that owns a conversation, starting it if needed.
+// loading is a conversation that is being read from the store.
+type loading struct {
+	done chan struct{}
+	err  error
+}
+
+// actor returns the goroutine that owns a conversation, starting it if needed. The
+// store is read without the lock, once for all who come meanwhile.
 func (h *Host) actor(ctx context.Context, id string) (*conversation, error) {
+	for {
+		h.mu.Lock()
+		if h.closed {
+			h.mu.Unlock()
+			return nil, &Error{Code: CodeClosed}
+		}
+		if c, ok := h.actors[id]; ok {
+			h.mu.Unlock()
+			return c, nil
+		}
+		l, ok := h.loading[id]
+		if !ok {
+			l = &loading{done: make(chan struct{})}
+			h.loading[id] = l
+			h.mu.Unlock()
+			return h.load(ctx, id, l)
+		}
+		h.mu.Unlock()
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+		// Who gave up has found out nothing.
+		if l.err != nil && !isGone(l.err) {
+			return nil, l.err
+		}
+	}
+}
+
+// load reads a conversation and starts its goroutine.
+func (h *Host) load(ctx context.Context, id string, l *loading) (*conversation, error) {
+	c, err := loadConversation(ctx, h, id)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
-		return nil, &Error{Code: CodeClosed}
+	delete(h.loading, id)
+	defer close(l.done)
+	if err == nil && h.closed {
+		c.cancel()
+		err = &Error{Code: CodeClosed}
 	}
-	if c, ok := h.actors[id]; ok {
-		return c, nil
-	}
-	c, err := loadConversation(ctx, h, id)
-	if err != nil {
+	if l.err = err; err != nil {
 		return nil, err
 	}
 	h.actors[id] = c

@@ -16,7 +16,6 @@ import (
 	"github.com/aoagents/ao-host/abi/module"
 	bindingswasm "github.com/aoagents/ao-host/bindings-wasm"
 	"github.com/aoagents/ao-host/host/internal/engine"
-	"github.com/aoagents/ao-host/schemas"
 	"github.com/aoagents/ao-host/store"
 )
 
@@ -33,31 +32,20 @@ type binding struct {
 	wasm   []byte
 	engine *engine.Engine
 
-	once   sync.Once
-	module *engine.Module
-	set    *schemas.Set
-	err    error
+	compiled compiled
 }
 
-// compile returns the compiled module and its schemas.
-func (b *binding) compile(ctx context.Context) (*engine.Module, *schemas.Set, error) {
-	b.once.Do(func() {
-		section, err := module.ReadSchemas(b.wasm)
-		if err != nil {
-			b.err = moduleError(err)
-			return
-		}
-		b.set, err = schemas.Open(section)
-		if err != nil {
-			b.err = &Error{Code: CodeSchemasInvalid, Detail: err.Error() + ".", Err: err}
-			return
-		}
-		b.module, err = b.engine.Load(context.WithoutCancel(ctx), b.wasm, b.info.Manifest.Limits)
-		if err != nil {
-			b.err = moduleError(err)
-		}
-	})
-	return b.module, b.set, b.err
+// identify fills in the digest of a built-in module, which takes a while and of most
+// is never asked. The registry's lock must be held.
+func (b *binding) identify() {
+	if b.info.Digest == "" {
+		b.info.Digest = digestOf(b.wasm)
+	}
+}
+
+func digestOf(wasm []byte) string {
+	sum := sha256.Sum256(wasm)
+	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
 // registry knows the built-in modules and those in the bindings folder.
@@ -82,7 +70,7 @@ func (r *registry) loadBuiltIn() error {
 		mods = bindingswasm.Modules()
 	}
 	for _, wasm := range mods {
-		b := r.read(wasm)
+		b := r.peruse(wasm)
 		if b.info.Err != nil {
 			return b.info.Err
 		}
@@ -94,8 +82,14 @@ func (r *registry) loadBuiltIn() error {
 
 // read reads a module's manifest without running any of its code.
 func (r *registry) read(wasm []byte) *binding {
-	sum := sha256.Sum256(wasm)
-	b := &binding{wasm: wasm, engine: r.h.engine, info: BindingInfo{Digest: "sha256:" + hex.EncodeToString(sum[:])}}
+	b := r.peruse(wasm)
+	b.info.Digest = digestOf(wasm)
+	return b
+}
+
+// peruse is read without the digest: of the bytes it touches few.
+func (r *registry) peruse(wasm []byte) *binding {
+	b := &binding{wasm: wasm, engine: r.h.engine}
 	m, err := module.ReadManifest(wasm)
 	if err == nil {
 		err = module.Validate(m)
@@ -205,6 +199,7 @@ func (r *registry) find(ctx context.Context, harness string) (*binding, error) {
 		}
 		return nil, failField(CodeUnknownHarness, "harness", "There is no binding for %q.", harness)
 	}
+	best.identify()
 	if n := r.recentFaults(best.info.Digest); n >= quarantineFaults {
 		return nil, fail(CodeBindingQuarantined, "The binding for %q failed %d times.", harness, n)
 	}
@@ -232,9 +227,12 @@ func (h *Host) Bindings(ctx context.Context) ([]BindingInfo, error) {
 		return nil, err
 	}
 	var out []BindingInfo
+	h.bindings.mu.Lock()
 	for _, b := range h.bindings.builtIn {
+		b.identify()
 		out = append(out, b.info)
 	}
+	h.bindings.mu.Unlock()
 	slices.SortFunc(out, func(a, b BindingInfo) int { return cmpString(a.Harness, b.Harness) })
 	for _, b := range list {
 		out = append(out, b.info)

@@ -93,6 +93,8 @@ type session struct {
 	agentStopped bool
 	agentStop    time.Time
 	secrets      *secretBox
+	// background are the items that run, by id, with the turn that began them.
+	background map[string]string
 	// continued counts the requests that an answer also held for, by its key.
 	continued map[string]int
 }
@@ -193,9 +195,14 @@ func (h *Host) launch(ctx context.Context, at store.Conversation, settings abi.S
 		return l
 	}
 	var mod *engine.Module
-	if mod, l.set, l.err = l.binding.compile(ctx); l.err != nil {
+	if mod, l.set, l.err = l.binding.use(ctx); l.err != nil {
 		return l
 	}
+	defer func() {
+		if l.err != nil {
+			l.binding.release(h.cfg.IdleSession)
+		}
+	}()
 	env, err := h.env.get(ctx)
 	if err != nil {
 		l.err = err
@@ -304,7 +311,7 @@ func (c *conversation) onLaunched(ctx context.Context, gen int64, l launched, se
 		gen: gen, dir: l.dir, log: c.log.With("generation", gen), binding: l.binding, set: l.set, inst: l.inst, proc: l.proc,
 		exited: l.proc.Done(), inputDone: make(chan struct{}), state: SessionStarting, slowAt: time.Now().Add(c.h.cfg.StartSlow),
 		calls: map[string]*call{}, requests: map[string]*request{}, timers: map[string]time.Time{},
-		cardByOut: map[uint64]string{}, turnByOut: map[uint64]string{}, seen: map[string]bool{},
+		background: map[string]string{}, cardByOut: map[uint64]string{}, turnByOut: map[uint64]string{}, seen: map[string]bool{},
 		secrets: newSecretBox(), watch: c.watchSession(began),
 	}
 	s.validator = &validator{}
@@ -373,6 +380,7 @@ func (c *conversation) discard(gen int64, l launched) {
 		c.log.Error("an aborted harness could not be ended", "generation", gen, "pid", l.proc.PID(), "error", err)
 	}
 	_ = l.inst.Close(ctx)
+	l.binding.release(c.h.cfg.IdleSession)
 }
 
 // launchFailed ends a generation that never came to life.
@@ -534,6 +542,7 @@ func (c *conversation) exited(s *session) {
 	s.log.Info("the session ended", "pid", s.proc.PID(), "cause", string(cause.Code), "status", exit.Code, "signal", exit.Signal)
 	c.settleAfterExit(s, cause)
 	_ = s.inst.Close(c.ctx)
+	s.binding.release(c.h.cfg.IdleSession)
 	c.sess = nil
 	c.stop = nil
 	c.observed, c.catalog = nil, nil
@@ -550,7 +559,7 @@ func exitCause(s *session, exit process.Exit, stderr string) *Error {
 		return &Error{Code: CodeBindingFault}
 	case string(CodeNativeSessionTaken), string(CodeStoreFailed), string(CodeSignInNeeded):
 		return &Error{Code: Code(s.ending)}
-	case "stop", "closed", "relaunch":
+	case "stop", "closed", "relaunch", endingIdle:
 		return &Error{Code: CodeHoldStopped}
 	}
 	how := "with status " + strconv.Itoa(exit.Code)

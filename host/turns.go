@@ -32,6 +32,7 @@ func (c *conversation) onItem(it *abi.Item) {
 	if it.Status != abi.ItemRunning {
 		c.dropPartial(it.ID)
 	}
+	c.noteBackground(it)
 	c.journal(EventItem, it.Turn, it.AppendJSON(make([]byte, 0, len(it.Text)+len(it.Text)/8+256)))
 }
 
@@ -226,6 +227,9 @@ func (c *conversation) endTurn(t *turn, state store.TurnState, code, message str
 		c.expireCards(t.ID)
 		c.compact(t.ID)
 		c.supersedeSteers(t)
+		if state != store.TurnCompleted {
+			c.dropBackground(t.ID)
+		}
 		if c.sess != nil {
 			c.sess.saveDue = true
 			c.observeFamily()

@@ -35,6 +35,9 @@ id with it, as in --log-level info,ID=debug, raises this one alone.
 Harnesses are started from the environment of your login shell. Other commands
 for them can be set in the file config.json in the data folder:
   {"launch": {"HARNESS": {"argv": ["/opt/agent/bin/agent", "serve"]}}}
+A harness in which nothing happens for five minutes is ended; the next message
+starts it again where it was. "idle_session" in that file is another time, such
+as "1h", or "0s" for never.
 
 With --listen it takes requests at a loopback address too, from programs that
 bear the token in the file token in the data folder.`,

@@ -77,6 +77,9 @@ func Serve(ctx context.Context, cfg Config) (err error) {
 		return errors.Join(folderError(f.dir, err), s.end())
 	}
 	failed := s.start()
+	trimming, stopTrim := context.WithCancel(ctx)
+	defer stopTrim()
+	go trim(trimming)
 	cfg.Host.Logger.Info("the daemon listens", "socket", info.Socket, "address", info.Address, "pid", info.PID)
 	if cfg.Ready != nil {
 		cfg.Ready(info)

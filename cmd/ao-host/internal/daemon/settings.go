@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"syscall"
+	"time"
 
 	"github.com/aoagents/ao-host/host"
 )
@@ -21,6 +22,10 @@ const settingsName = "config.json"
 type Settings struct {
 	// Launch replaces the command of a harness, by its id.
 	Launch map[string]LaunchSetting `json:"launch,omitempty"`
+	// IdleSession is after how long without anything happening the daemon ends a
+	// session, to be restored by the next message: "5m", which is the default, or
+	// "0s" for never.
+	IdleSession string `json:"idle_session,omitempty"`
 }
 
 // LaunchSetting is how to start a harness.
@@ -46,6 +51,9 @@ func ReadSettings(dir string) (Settings, error) {
 		dec.DisallowUnknownFields()
 		err = dec.Decode(&s)
 	}
+	if err == nil {
+		_, err = s.idleSession()
+	}
 	for id, l := range s.Launch {
 		if err == nil && len(l.Argv) == 0 {
 			err = fmt.Errorf("launch.%s.argv is empty", id)
@@ -57,6 +65,23 @@ func ReadSettings(dir string) (Settings, error) {
 	return s, nil
 }
 
+// defaultIdleSession is when a daemon ends a session in which nothing happens.
+const defaultIdleSession = 5 * time.Minute
+
+func (s Settings) idleSession() (time.Duration, error) {
+	if s.IdleSession == "" {
+		return defaultIdleSession, nil
+	}
+	d, err := time.ParseDuration(s.IdleSession)
+	if err == nil && d < 0 {
+		err = errors.New("it is negative")
+	}
+	if err != nil {
+		return 0, fmt.Errorf("idle_session %q: %w", s.IdleSession, err)
+	}
+	return d, nil
+}
+
 // Apply sets in a configuration what is not set there.
 func (s Settings) Apply(cfg *host.Config) {
 	for id, l := range s.Launch {
@@ -66,5 +91,9 @@ func (s Settings) Apply(cfg *host.Config) {
 		if _, set := cfg.Launch[id]; !set {
 			cfg.Launch[id] = host.Launch{Argv: l.Argv, Env: l.Env}
 		}
+	}
+	if cfg.IdleSession == 0 {
+		// What was read is valid.
+		cfg.IdleSession, _ = s.idleSession()
 	}
 }
