@@ -93,6 +93,9 @@ type session struct {
 	agentStopped bool
 	agentStop    time.Time
 	secrets      *secretBox
+	// observing: the process table is about to be read, which it was at observedAt.
+	observing  bool
+	observedAt time.Time
 	// background are the items that run, by id, with the turn that began them.
 	background map[string]string
 	// continued counts the requests that an answer also held for, by its key.

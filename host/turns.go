@@ -139,7 +139,10 @@ func (c *conversation) delivered(t *turn, evidence string) {
 		t.StartedAt = c.h.now()
 	}
 	c.sess.log.Info("the agent has the message", "turn", t.ID)
+	// Nobody waits for this commit: it may go with what the agent says next.
+	urgent := c.tx.urgent
 	c.saveTurn(t)
+	c.tx.urgent = urgent
 	c.setProblem(abi.Problem{Code: string(CodePermissionDiffers), Field: "permission", Resolved: true})
 	c.answerDelivered(t)
 }
@@ -244,11 +247,22 @@ func (c *conversation) endTurn(t *turn, state store.TurnState, code, message str
 	c.followUpEnded(t)
 }
 
+// observeEvery is how often the process table is read for what a harness started.
+const observeEvery = time.Second
+
 // observeFamily notes what the harness started in this turn, so that it is found
-// and ended even when the harness crashes later (L4).
+// and ended even when the harness crashes later (L4). Turns that follow each other
+// quickly are looked at together.
 func (c *conversation) observeFamily() {
-	p := c.sess.proc
-	go func() { _ = p.Observe() }()
+	s := c.sess
+	if s.observing {
+		return
+	}
+	s.observing = true
+	time.AfterFunc(time.Until(s.observedAt.Add(observeEvery)), func() {
+		_ = s.proc.Observe()
+		c.tell(func() { s.observing, s.observedAt = false, time.Now() })
+	})
 }
 
 // requeue puts a turn back that is proven never to have reached the agent.
