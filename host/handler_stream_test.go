@@ -228,7 +228,7 @@ func (l smallBuffers) Accept() (net.Conn, error) {
 }
 
 func TestHandlerDropsAStalledSubscriberAndNobodyElse(t *testing.T) {
-	w := newWeb(t, burst(20000, 200))
+	w := newWeb(t, `{"turns":[{"repeat":true,"steps":[`+burst(20000, 200)+`]}]}`)
 	srv := httptest.NewUnstartedServer(w.h.HandlerWith(time.Minute, 300*time.Millisecond, time.Second))
 	srv.Listener = smallBuffers{srv.Listener}
 	srv.Start()

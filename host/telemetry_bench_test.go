@@ -15,7 +15,7 @@ import (
 func BenchmarkTelemetry(b *testing.B) {
 	for _, with := range []string{"off", "on"} {
 		b.Run(with, func(b *testing.B) {
-			r := newBenchRig(b, burst(b.N, 100), func(c *host.Config) {
+			r := newBenchRig(b, `{"turns":[{"repeat":true,"steps":[`+burst(b.N, 100)+`]}]}`, func(c *host.Config) {
 				if with == "on" {
 					c.TracerProvider = trace.NewTracerProvider()
 					c.MeterProvider = metric.NewMeterProvider(metric.WithReader(metric.NewManualReader()))

@@ -169,7 +169,7 @@ func TestATurnsTraceHoldsItsQueueTimeTheStartAndItsSteps(t *testing.T) {
 
 func TestATurnOfManyStepsHasABoundedTrace(t *testing.T) {
 	o := observe(t)
-	r := newRig(t, burst(3000, 10), o.use)
+	r := newRig(t, `{"turns":[{"repeat":true,"steps":[`+burst(3000, 10)+`]}]}`, o.use)
 	r.untilTurn(r.send("Go").ID, host.TurnCompleted)
 	if n := len(o.named("ao_host.step")); n != 100 {
 		t.Errorf("%d spans of steps", n)
