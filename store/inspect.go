@@ -110,7 +110,7 @@ func holding(dir string) (int, error) {
 	case err != nil:
 		return 0, err
 	}
-	defer func() { _ = f.Close() }()
+	defer func() { _ = lockfile.Release(f) }()
 	var h lockfile.Holder
 	if !lockfile.Read(f, &h) || !h.Alive() {
 		return 0, nil

@@ -54,4 +54,4 @@ func (l *folderLock) sign(now time.Time) error {
 	return translate(lockfile.Write(l.file, lockfile.Self(now)), "lock file")
 }
 
-func (l *folderLock) release() error { return l.file.Close() }
+func (l *folderLock) release() error { return lockfile.Release(l.file) }

@@ -6,6 +6,7 @@ package lockfile
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"os"
 	"time"
@@ -37,10 +38,15 @@ func (h Holder) Alive() bool {
 	return ok && start == h.Start
 }
 
-// Take takes the lock of a file without waiting. It is released by closing the
-// file, or by the end of the process. The result is false while another process
+// Take takes the lock of a file without waiting. It is released by [Release], or by
+// the end of the process. The result is false while another process
 // has it, and where files cannot be locked.
 func Take(f *os.File) (bool, error) { return take(f) }
+
+// Release gives the lock up and closes the file. Closing alone is not enough: between
+// its fork and its exec a child that this process happens to start has the file open
+// too, and with it the lock.
+func Release(f *os.File) error { return errors.Join(unlock(f), f.Close()) }
 
 // maxRecord bounds what is read of a record, in bytes.
 const maxRecord = 4096

@@ -25,3 +25,7 @@ func take(f *os.File) (bool, error) {
 		}
 	}
 }
+
+func unlock(f *os.File) error {
+	return os.NewSyscallError("flock", unix.Flock(int(f.Fd()), unix.LOCK_UN))
+}

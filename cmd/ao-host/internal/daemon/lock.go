@@ -49,7 +49,7 @@ func (l *lock) write(version, socket, address string, now time.Time) (Info, erro
 
 // release gives the lock up. What the file says is taken back first: nobody reads
 // about a daemon that is gone.
-func (l *lock) release() error { return errors.Join(l.file.Truncate(0), l.file.Close()) }
+func (l *lock) release() error { return errors.Join(l.file.Truncate(0), lockfile.Release(l.file)) }
 
 // holder returns what the lock file says, if a living process wrote it.
 func (f folder) holder() (Info, bool) {
