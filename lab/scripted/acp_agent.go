@@ -25,6 +25,8 @@ type ACPConfig struct {
 	Now  func() time.Time
 	// NewID makes the ids of sessions; nil makes UUIDs.
 	NewID func() string
+	// Calls is a file that the methods of the client are noted in, one a line; empty notes none.
+	Calls string
 }
 
 // ACP is one process of a scripted ACP agent.
@@ -64,7 +66,7 @@ func NewACP(c ACPConfig) *ACP {
 		a.options = catalogOf(a.script.Profile)
 	}
 	a.init(c.Stdin, &wire{w: c.Stdout, now: a.now, version: "2.0"}, c.Stderr, c.Script.Methods)
-	a.requested, a.notified = a.serveRequest, a.notification
+	a.requested, a.notified, a.calls = a.serveRequest, a.notification, c.Calls
 	return a
 }
 
@@ -433,5 +435,5 @@ func MainACP(args []string, stdin io.Reader, stdout, stderr io.Writer, env []str
 		_, _ = fmt.Fprintf(stderr, "scripted agent: %v\n", err)
 		return 2
 	}
-	return NewACP(ACPConfig{Script: s, Stdin: stdin, Stdout: stdout, Stderr: stderr, Home: o.home}).Run()
+	return NewACP(ACPConfig{Script: s, Stdin: stdin, Stdout: stdout, Stderr: stderr, Home: o.home, Calls: lookup("AO_SCRIPTED_CALLS")}).Run()
 }

@@ -71,7 +71,7 @@
 //	"self_turn": [steps]                  a turn the agent begins itself when this one has ended
 //	"name": text, "warn": text, "settings": {"mode", "model", "effort", "approval_policy", "approvals_reviewer", "sandbox"}
 //	"notify": {"method", "params"}, "request": {"method", "params"}, "item": {"type", …}
-//	"delay_ms": n, "wait_interrupt": true, "wait_steer": true
+//	"delay_ms": n, "wait_file": path, "wait_interrupt": true, "wait_steer": true
 //	"fail": {"code", "message", "http", "retries"}         ends the turn as failed; code as in codexErrorInfo
 //	"if": condition, "then": [steps], "else": [steps]
 //	"raw": text, "raw_base64": bytes      a line as it stands

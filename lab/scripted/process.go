@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,6 +23,8 @@ type process struct {
 	out   *wire
 	errMu sync.Mutex
 	err   io.Writer
+
+	calls string // the file that every method is noted in; none when empty
 
 	ctx    context.Context
 	cancel context.CancelFunc
@@ -147,9 +150,26 @@ func (s *process) take(line []byte) {
 		}
 		waiting <- m // buffered: one answer each
 	case m.ID == nil:
+		s.heard(*m.Method)
 		s.notified(*m.Method, m.Params)
 	default:
+		s.heard(*m.Method)
 		s.serve(m)
+	}
+}
+
+// heard notes a method that the client used, so that a test can count calls on this side.
+func (s *process) heard(method string) {
+	if s.calls == "" {
+		return
+	}
+	f, err := os.OpenFile(s.calls, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+	if err == nil {
+		_, err = f.WriteString(method + "\n")
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		s.logf("calls: %v", err)
 	}
 }
 
@@ -214,6 +234,9 @@ func (s *process) misbehave(ctx context.Context, st *Step, expand func(string) s
 	switch {
 	case st.DelayMS > 0:
 		sleep(ctx, time.Duration(st.DelayMS)*time.Millisecond)
+	case st.WaitFile != "":
+		for !exists(st.WaitFile) && sleep(ctx, 5*time.Millisecond) {
+		}
 	case st.Raw != nil:
 		s.out.line([]byte(*st.Raw))
 	case st.RawBase64 != "":
@@ -241,6 +264,11 @@ func (s *process) misbehave(ctx context.Context, st *Step, expand func(string) s
 		return false, nil
 	}
 	return true, ctx.Err()
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 func sleep(ctx context.Context, d time.Duration) bool {

@@ -38,6 +38,7 @@ type Step struct {
 	Item     json.RawMessage `json:"item,omitempty"`
 
 	DelayMS       int      `json:"delay_ms,omitempty"`
+	WaitFile      string   `json:"wait_file,omitempty"` // an absolute path
 	WaitInterrupt bool     `json:"wait_interrupt,omitempty"`
 	WaitSteer     bool     `json:"wait_steer,omitempty"`
 	Fail          *Failure `json:"fail,omitempty"`
@@ -211,7 +212,7 @@ func (s *Step) verbs() int {
 		s.Say != nil, s.Reason != nil, s.Plan != nil, s.Ask != nil, s.AskAsync != nil, s.Run != nil, s.WriteFile != nil,
 		s.Permissions != nil, s.Form != nil, s.URL != nil, s.Checklist != nil, s.Usage != nil, s.Child != nil, s.SelfTurn != nil,
 		s.Name != nil, s.Warn != nil, s.Settings != nil, s.Notify != nil, s.Request != nil, s.Item != nil,
-		s.DelayMS > 0, s.WaitInterrupt, s.WaitSteer, s.Fail != nil, s.If != nil, s.Raw != nil, s.RawBase64 != "", s.Huge != nil,
+		s.DelayMS > 0, s.WaitFile != "", s.WaitInterrupt, s.WaitSteer, s.Fail != nil, s.If != nil, s.Raw != nil, s.RawBase64 != "", s.Huge != nil,
 		s.Update != nil, s.End != nil, s.Burst != nil, s.Stderr != nil, s.Exit != nil, s.CloseStdout, s.IgnoreSIGTERM, s.IgnoreEOF, s.Hang,
 	} {
 		if set {
@@ -268,6 +269,8 @@ func validateSteps(where string, steps []Step, p protocol) error {
 			return fmt.Errorf("%s: %q leaves the working directory; give a relative path inside it", at, s.WriteFile.Path)
 		case s.Huge != nil && !slices.Contains([]string{"delta", "junk", "request", "response"}, s.Huge.Kind):
 			return fmt.Errorf("%s: huge.kind %q is none of delta, junk, request, response", at, s.Huge.Kind)
+		case s.WaitFile != "" && !filepath.IsAbs(s.WaitFile):
+			return fmt.Errorf("%s: wait_file %q is not absolute", at, s.WaitFile)
 		case s.Form != nil && s.Form.Schema == nil, s.URL != nil && s.URL.URL == "":
 			return fmt.Errorf("%s: a form needs its schema, a url its url", at)
 		case s.RawBase64 != "":
