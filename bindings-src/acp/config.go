@@ -101,6 +101,16 @@ func (s *settings) touch(id string) {
 	s.touched = append(s.touched, id)
 }
 
+func (s *settings) untouch(id string) {
+	kept := s.touched[:0]
+	for _, t := range s.touched {
+		if t != id {
+			kept = append(kept, t)
+		}
+	}
+	s.touched = kept
+}
+
 func (s *settings) isTouched(id string) bool {
 	for _, t := range s.touched {
 		if t == id {

@@ -469,4 +469,14 @@ func TestOlderGroksGetTheEffortWithTheModel(t *testing.T) {
 	if sent := r.Sent(before); !strings.Contains(sent, `"modelId":"m-2","_meta":{"reasoningEffort":"high"}`) || r.Waits("session/prompt") == nil {
 		t.Errorf("sent:\n%s", sent)
 	}
+	r.Result("session/prompt", endTurn)
+	// The other model may have no effort: without a wish it keeps its own, also later.
+	before = len(r.All)
+	r.Submit("t3", abi.Settings{Model: "m-1"})
+	r.Result("session/set_model", "{}")
+	r.Result("session/prompt", endTurn)
+	r.Submit("t4", abi.Settings{Model: "m-1"})
+	if sent := r.Sent(before); strings.Count(sent, "session/set_model") != 1 || strings.Contains(sent, "reasoningEffort") || r.Waits("session/prompt") == nil {
+		t.Errorf("sent:\n%s", sent)
+	}
 }

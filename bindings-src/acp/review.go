@@ -127,7 +127,8 @@ func (r *Reducer) reviewed(q *Request, a *abi.Answer) {
 		return
 	}
 	r.cur.permission = wished
-	if p := r.permission(wished); p != nil && r.modeOption() != nil && r.canPermit(p) {
+	// Hidden modes have no permissions among them, so there is nothing to put back.
+	if p := r.permission(wished); p != nil && len(r.d.Modes.Hidden) == 0 && r.offersMode(p.Mode) {
 		r.mend = p.Mode
 	}
 }
@@ -138,14 +139,18 @@ func (r *Reducer) mendAfterReview(out *guest.Effects) {
 	if r.mend == "" || r.call != nil {
 		return
 	}
-	o, now := r.modeOption(), r.nativeMode()
-	if o == nil || now == r.d.Modes.Planning {
+	now := r.nativeMode()
+	if now == "" || now == r.d.Modes.Planning {
 		return
 	}
 	target := r.mend
 	r.mend = ""
-	if now != target && o.offers(target) {
+	switch o := r.modeOption(); {
+	case now == target || !r.offersMode(target):
+	case o != nil:
 		r.set(&setter{kind: setOption, field: wishMode, id: o.id, value: target}, out)
+	default:
+		r.set(&setter{kind: setMode, field: wishMode, value: target}, out)
 	}
 }
 

@@ -196,6 +196,10 @@ func (r *Reducer) next(out *guest.Effects) (*setter, *refusal) {
 		return nil, bad
 	}
 	effort, bad := r.wishedEffort(&j.settings, model)
+	if j.settings.Effort == "" && r.effortOption() == nil && model != "" && (j.did(wishModel) || model != r.nativeModel()) {
+		// Nothing tells which efforts another model has, so it is left with its own.
+		effort = ""
+	}
 	if model != "" && !j.did(wishModel) && (model != r.nativeModel() || s.forceModel) {
 		if r.modelOption() == nil && bad == nil {
 			return &setter{kind: setModel, field: wishModel, value: model, effort: effort}, nil
@@ -515,12 +519,15 @@ func (r *Reducer) setterAnswered(result []byte, err *abi.CallError, out *guest.E
 			s.mode = c.value
 		}
 	case setModel:
+		if c.effort != "" {
+			s.effort = c.effort
+		} else if c.value != r.nativeModel() {
+			s.effort = ""
+			s.untouch(wishEffort)
+		}
 		s.model = c.value
 		if o := r.modelOption(); o != nil {
 			o.current = c.value
-		}
-		if c.effort != "" {
-			s.effort = c.effort
 		}
 	}
 	r.touched(c)
@@ -651,9 +658,13 @@ func (r *Reducer) setterFailed(c *setter, err *abi.CallError, out *guest.Effects
 		r.setterRefused(c, &refusal{code: codeSignIn, message: r.d.Title + " is not signed in."}, out)
 		return
 	}
-	bad := &refusal{"setting_refused", c.field, r.d.Title + " refused the " + c.field + " \"" + c.value + "\": " + errorText(err)}
+	what := c.field + " \"" + c.value + "\""
+	if c.effort != "" {
+		what += " with the effort \"" + c.effort + "\""
+	}
+	bad := &refusal{"setting_refused", c.field, r.d.Title + " refused the " + what + ": " + errorText(err)}
 	if err.Local == localTimeout {
-		bad.code, bad.message = "setting_timeout", r.d.Title+" did not answer within 30 seconds when the "+c.field+" \""+c.value+"\" was set."
+		bad.code, bad.message = "setting_timeout", r.d.Title+" did not answer within 30 seconds when the "+what+" was set."
 	}
 	r.setterRefused(c, bad, out)
 }
