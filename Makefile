@@ -123,6 +123,10 @@ bench-table: ## write bin/bench.txt (see bench) into the table of README.md
 	@[ -f $(BIN)/bench.txt ] || { echo "there are no results yet; run: make bench" >&2; exit 1; }
 	$(GO) run ./cmd/ao-host/internal/benchtable/cmd -in $(BIN)/bench.txt -into README.md
 
+.PHONY: support-table
+support-table: ## write what the scenarios showed of each harness into the table of README.md
+	$(GO) run ./lab/scenario/supporttable
+
 .PHONY: fuzz
 fuzz: ## run every fuzz target for FUZZTIME (default 30s)
 	@grep -rlE '^func Fuzz' --include='*_test.go' --exclude-dir=node_modules . | sort | while read -r file; do \

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -9,6 +10,12 @@ import (
 	"github.com/aoagents/ao-host/host"
 	"github.com/aoagents/ao-host/lab/model"
 )
+
+// runs is the model's call of a command.
+func (a acpHarness) runs(id, command string) model.Step {
+	tool := map[string]string{"claude": "Bash", "grok": "run_terminal_command"}[a.id]
+	return calls(id, tool, fmt.Sprintf(`{"command":%q,"description":"write"}`, command))
+}
 
 func TestLiveACP_S4_AfterARestartTheSessionAndTheRememberedTupleAreBack(t *testing.T) {
 	eachACP(t, func(t *testing.T, a acpHarness) {

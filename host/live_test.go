@@ -97,17 +97,8 @@ func (l *live) honest() {
 		}
 		l.h = h
 	}
-	bad := []host.Code{host.CodeSchemaViolation, host.CodeOutboundSchema, host.CodeCallRefused, host.CodeReplyRefused,
-		host.CodeBindingFault, host.CodeLineSkipped, host.CodeProviderVersion}
-	for _, w := range bodies[abi.Warning](l.rig, host.EventWarning) {
-		if slices.Contains(bad, host.Code(w.Code)) {
-			l.t.Errorf("warning %s: %s", w.Code, w.Message)
-		}
-	}
-	for _, p := range bodies[abi.Problem](l.rig, host.EventProblem) {
-		if slices.Contains(bad, host.Code(p.Code)) {
-			l.t.Errorf("problem %s %s: %s", p.Code, p.Field, p.Message)
-		}
+	for _, what := range dishonest(l.rig) {
+		l.t.Error(what)
 	}
 }
 
