@@ -61,7 +61,11 @@ func (c *conversation) patched(s abi.Settings, p SettingsPatch) (abi.Settings, e
 	if c.catalog == nil {
 		return out, nil
 	}
-	return out, checkChoice(c.catalog, out, p)
+	inForce := ""
+	if c.observed != nil {
+		inForce = c.observed.Model
+	}
+	return out, checkChoice(c.catalog, inForce, out, p)
 }
 
 // applyPatch sets what the patch names and leaves the rest.
@@ -98,12 +102,15 @@ func applyPatch(s abi.Settings, p SettingsPatch) (abi.Settings, error) {
 }
 
 // checkChoice checks what a patch names against a live catalog. What was
-// remembered before and not named is left to the binding, which checks again.
-func checkChoice(cat *abi.Catalog, s abi.Settings, p SettingsPatch) error {
+// remembered before and not named is left to the binding, which checks again; so are
+// efforts and options that are to go with another model than the one in force, where
+// the harness tells those of that one only. What is taken back needs no check.
+func checkChoice(cat *abi.Catalog, inForce string, s abi.Settings, p SettingsPatch) error {
 	if p.Mode != nil && s.Mode != "" && !slices.ContainsFunc(cat.Modes, func(m abi.ModeChoice) bool { return m.ID == s.Mode }) {
 		return failField(CodeUnknownMode, "mode", "The harness has no mode %q.", s.Mode)
 	}
 	i := slices.IndexFunc(cat.Models, func(m abi.ModelChoice) bool { return m.ID == s.Model })
+	same := inForce == "" || s.Model == "" || s.Model == inForce
 	if p.Model != nil && s.Model != "" && i < 0 {
 		return failField(CodeUnknownModel, "model", "The harness has no model %q.", s.Model)
 	}
@@ -111,6 +118,9 @@ func checkChoice(cat *abi.Catalog, s abi.Settings, p SettingsPatch) error {
 		efforts := cat.Efforts
 		if s.Model == "" {
 			i = slices.IndexFunc(cat.Models, func(m abi.ModelChoice) bool { return m.Default })
+		}
+		if !same {
+			efforts = nil
 		}
 		if i >= 0 && len(cat.Models[i].Efforts) > 0 {
 			efforts = cat.Models[i].Efforts
@@ -121,11 +131,14 @@ func checkChoice(cat *abi.Catalog, s abi.Settings, p SettingsPatch) error {
 	}
 	for _, id := range sortedKeys(p.Options) {
 		j := slices.IndexFunc(cat.Options, func(o abi.OptionChoice) bool { return o.ID == id })
+		if p.Options[id] == "" || !same {
+			continue
+		}
 		if j < 0 {
 			return failField(CodeUnknownOption, id, "The harness has no option %q.", id)
 		}
 		v, o := p.Options[id], cat.Options[j]
-		if v == "" || o.Boolean && (v == "true" || v == "false") || len(o.Values) == 0 && !o.Boolean {
+		if o.Boolean && (v == "true" || v == "false") || len(o.Values) == 0 && !o.Boolean {
 			continue
 		}
 		if !slices.ContainsFunc(o.Values, func(c abi.Choice) bool { return c.ID == v }) {

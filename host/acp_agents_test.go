@@ -1,0 +1,60 @@
+package host_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/aoagents/ao-host/lab/scripted"
+)
+
+// eachACPAgent runs a test on every scripted agent of the Agent Client Protocol: what
+// holds for one has to hold for all of them.
+func eachACPAgent(t *testing.T, test func(t *testing.T, a actor)) {
+	t.Helper()
+	n := 0
+	for _, a := range actors {
+		if a.profile == "" {
+			continue
+		}
+		n++
+		t.Run(a.profile, func(t *testing.T) {
+			t.Parallel()
+			test(t, a)
+		})
+	}
+	if n != len(scripted.Profiles) {
+		t.Errorf("%d of %d profiles", n, len(scripted.Profiles))
+	}
+}
+
+// newACPRig opens a host on a scripted agent that plays a script, which is JSON.
+func newACPRig(t *testing.T, a actor, script string) *rig {
+	t.Helper()
+	if _, err := scripted.ParseACP([]byte(script)); err != nil {
+		t.Fatalf("the test's script: %v", err)
+	}
+	r := &rig{t: t, dir: t.TempDir(), cwd: projectDir(t), home: t.TempDir()}
+	if err := os.Chmod(r.dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r.actor(a.harness, json.RawMessage(script), "acp", "--profile", a.profile, "--home", r.home)
+	return r
+}
+
+// called counts the calls of a method on the agent's side.
+func (r *rig) called(method string) int {
+	r.t.Helper()
+	b, err := os.ReadFile(r.calls())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(b)) {
+		if strings.TrimSpace(line) == method {
+			n++
+		}
+	}
+	return n
+}
