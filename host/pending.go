@@ -80,7 +80,14 @@ func (c *conversation) endBatch() {
 	p.do(func(ctx context.Context, tx *store.Tx) error { return tx.AppendInput(ctx, row) })
 	p.inputs, p.inputRows = c.spareInputs, 0
 	c.spareInputs = nil
-	p.after = append(p.after, func() { c.spareInputs = row.Body[:0] })
+	p.after = append(p.after, func() { c.keepInputs(row.Body) })
+}
+
+// keepInputs keeps a committed row's buffer for the next one.
+func (c *conversation) keepInputs(b []byte) {
+	if cap(b) <= keptBuffer {
+		c.spareInputs = b[:0]
+	}
 }
 
 func (c *conversation) inputRow() store.Input {
@@ -108,7 +115,7 @@ func (c *conversation) seal() (fn func(*store.Tx) error, after []func()) {
 	*p = pending{inputs: c.spareInputs, delta: delta{text: p.delta.text[:0]}}
 	c.spareInputs = nil
 	if batch != nil {
-		after = append(after, func() { c.spareInputs = batch[:0] })
+		after = append(after, func() { c.keepInputs(batch) })
 	}
 	return func(tx *store.Tx) error {
 		for _, op := range ops {

@@ -16,8 +16,12 @@ import (
 	"github.com/aoagents/ao-host/store"
 )
 
-// saveEvery is how many bytes of input may follow a saved state.
-const saveEvery = 4 << 20
+const (
+	// saveEvery is how many bytes of input may follow a saved state.
+	saveEvery = 4 << 20
+	// keptBuffer is the largest buffer kept for the next step or transaction.
+	keptBuffer = 2 << 20
+)
 
 // frames hands what the child printed to the binding, in order.
 func (c *conversation) frames(fs []frame) {
@@ -220,6 +224,9 @@ func (c *conversation) step(ev *abi.Event, allow string) {
 		return
 	}
 	c.tx.input(s.gen, s.inputSeq, ev.Now, in, replay.Digest(out))
+	if cap(in) > keptBuffer {
+		s.eventBuf = nil
+	}
 	seq := s.inputSeq
 	for i := range effects {
 		c.apply(&effects[i], seq, i, allow)

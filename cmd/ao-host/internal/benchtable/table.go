@@ -1,5 +1,5 @@
 // Package benchtable turns the output of go test -bench into the table of the
-// README, and names the machine it was measured on.
+// README: the figures that have an aim, and the machine they were measured on.
 package benchtable
 
 import (
@@ -121,83 +121,25 @@ func median(v []float64) float64 {
 	return (v[n/2-1] + v[n/2]) / 2
 }
 
-// Table writes the results as Markdown. Metrics that are neither time nor
-// memory are in the column "also".
-func Table(results []Result, m Machine) string {
+// Table writes the figures as Markdown. Every figure must be among the results: a
+// table must not get shorter unnoticed.
+func Table(figures []Figure, results []Result, m Machine) (string, error) {
 	runs := 0
 	for _, r := range results {
 		runs = max(runs, r.Runs)
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "Measured on %s, %d cores, %s, %s; the median of %d runs.\n\n", m.CPU, m.Cores, m.OS, m.Go, runs)
-	b.WriteString("| package | benchmark | time | allocated | also |\n|---|---|---:|---:|---|\n")
-	for _, r := range results {
-		fmt.Fprintf(&b, "| %s | %s | %s | %s | %s |\n", shortPackage(r.Package), r.Name, duration(r.Metrics["ns/op"]), memory(r.Metrics), also(r.Metrics))
-	}
-	return b.String()
-}
-
-// shortPackage leaves the host name and the module out.
-func shortPackage(p string) string {
-	parts := strings.Split(p, "/")
-	if len(parts) > 3 && strings.Contains(parts[0], ".") {
-		return strings.Join(parts[3:], "/")
-	}
-	return p
-}
-
-func duration(ns float64) string {
-	switch {
-	case ns == 0:
-		return "–"
-	case ns < 1e3:
-		return significant(ns) + " ns"
-	case ns < 1e6:
-		return significant(ns/1e3) + " µs"
-	case ns < 1e9:
-		return significant(ns/1e6) + " ms"
-	}
-	return significant(ns/1e9) + " s"
-}
-
-func memory(m map[string]float64) string {
-	bytes, ok := m["B/op"]
-	if !ok {
-		return "–"
-	}
-	size := significant(bytes) + " B"
-	switch {
-	case bytes >= 1<<20:
-		size = significant(bytes/(1<<20)) + " MiB"
-	case bytes >= 1<<10:
-		size = significant(bytes/(1<<10)) + " KiB"
-	}
-	return fmt.Sprintf("%s, %s×", size, significant(m["allocs/op"]))
-}
-
-func also(m map[string]float64) string {
-	var units []string
-	for u := range m {
-		if u != "ns/op" && u != "B/op" && u != "allocs/op" {
-			units = append(units, u)
+	b.WriteString("| what | measured | aim | met |\n|---|---:|---:|---|\n")
+	for _, f := range figures {
+		v, err := f.value(results)
+		if err != nil {
+			return "", err
 		}
+		aim, met := f.aim(v)
+		fmt.Fprintf(&b, "| %s | %s | %s | %s |\n", f.What, f.show(v), aim, met)
 	}
-	slices.Sort(units)
-	for i, u := range units {
-		units[i] = significant(m[u]) + " " + u
-	}
-	return strings.Join(units, ", ")
-}
-
-// significant writes three significant digits, whole numbers in full.
-func significant(v float64) string {
-	switch {
-	case v >= 100 || v == float64(int64(v)):
-		return strconv.FormatFloat(v, 'f', 0, 64)
-	case v >= 10:
-		return strconv.FormatFloat(v, 'f', 1, 64)
-	}
-	return strconv.FormatFloat(v, 'f', 2, 64)
+	return b.String(), nil
 }
 
 // Replace puts the table between the markers of a document.

@@ -38,9 +38,13 @@ func run(in, into string) error {
 	if err != nil {
 		return err
 	}
-	out, err := benchtable.Replace(doc, benchtable.Table(results, benchtable.Machine{
+	table, err := benchtable.Table(benchtable.Figures, results, benchtable.Machine{
 		CPU: cpu, Cores: runtime.NumCPU(), Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH,
-	}))
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", in, err)
+	}
+	out, err := benchtable.Replace(doc, table)
 	if err != nil {
 		return fmt.Errorf("%s: %w", into, err)
 	}
