@@ -56,11 +56,7 @@ func (tx *Tx) compact(conversation, turn string, types []string, after, before i
 	if err != nil || len(list) == 0 {
 		return 0, 0, translate(err, "event")
 	}
-	size, n := int64(0), 0
-	for n < len(list) && (n == 0 || size+list[n].Size <= compactionBytes) {
-		size += list[n].Size
-		n++
-	}
+	n, size := fitting(len(list), func(i int) int64 { return list[i].Size }, compactionBytes)
 	last := list[n-1].Seq
 	if n < len(list) || n == compactionRows {
 		upTo = last
@@ -72,8 +68,18 @@ func (tx *Tx) compact(conversation, turn string, types []string, after, before i
 	return removed, upTo, tx.wrote(err, "event")
 }
 
-// compactionRows is the limit of the query CompactibleEvents.
+// compactionRows is the limit of the queries CompactibleEvents and OldInputs.
 const compactionRows = 4096
+
+// fitting is how many of the first rows have a size of at most most together, at
+// least one, and that size.
+func fitting(rows int, sizeOf func(i int) int64, most int64) (n int, size int64) {
+	for n < rows && (n == 0 || size+sizeOf(n) <= most) {
+		size += sizeOf(n)
+		n++
+	}
+	return n, size
+}
 
 // hasCompactions reports whether a compaction is left from before the store was
 // opened.

@@ -2,6 +2,7 @@ package store_test
 
 import (
 	"bytes"
+	"errors"
 	"slices"
 	"testing"
 	"time"
@@ -101,5 +102,45 @@ func TestACompactionOfAFailedClosureIsNotGoneOnWith(t *testing.T) {
 	}
 	if got := seqs(t, s, "c"); !slices.Equal(got, before) {
 		t.Fatalf("events are gone: %v", got)
+	}
+}
+
+func TestTheInputsOfALongSessionAreDroppedInPartsAndTheNextSessionKeepsItsOwn(t *testing.T) {
+	s := withConversations(t, store.Options{}, "c", "d")
+	input := func(conv string, generation int64, seq uint64) {
+		write(t, s, func(tx *store.Tx) error {
+			return tx.AppendInput(ctx, store.Input{ConversationID: conv, Generation: generation, Seq: seq, Kind: "batch", Body: make([]byte, 300<<10)})
+		})
+	}
+	for seq := range uint64(20) {
+		input("c", 1, seq+1)
+		input("c", 2, seq+1)
+		input("d", 1, seq+1)
+	}
+	input("c", 3, 1)
+	count := func(conv string, generation int64) int {
+		rows, err := s.Inputs(ctx, conv, generation, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(rows)
+	}
+	inOne := 0
+	write(t, s, func(tx *store.Tx) error {
+		err := tx.DropSessions(ctx, "c", 3)
+		rows, rerr := tx.Inputs(ctx, "c", 1, 0)
+		inOne = 20 - len(rows)
+		return errors.Join(err, rerr)
+	})
+	if inOne == 0 || inOne == 20 {
+		t.Errorf("%d inputs were dropped in one transaction; want a part of them", inOne)
+	}
+	for deadline := time.Now().Add(time.Minute); count("c", 1)+count("c", 2) > 0; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d and %d inputs are left", count("c", 1), count("c", 2))
+		}
+	}
+	if count("c", 3) != 1 || count("d", 1) != 20 {
+		t.Errorf("%d and %d inputs of others are left", count("c", 3), count("d", 1))
 	}
 }

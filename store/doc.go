@@ -9,16 +9,13 @@
 // methods on a [Tx] see what its closure wrote.
 //
 // One process at a time holds a folder. The folder has mode 0700, its files 0600,
-// whatever the umask. What is removed is overwritten with zeros within the pages that
-// stay in use (secure_delete = fast). Pages that become free whole, such as those of
-// long texts, are not written once more for that: they keep what they had until they
-// are used again.
+// whatever the umask. What is removed is overwritten with zeros (secure_delete).
 //
 // Bodies have up to 64 MiB; one without bytes comes back as nil. Times keep their
 // nanoseconds, come back in UTC, and the zero time means "not yet".
 //
 // A transaction is small enough to be held in memory: what is removed of a long turn
-// goes in parts, see [Tx.CompactDeltas].
+// goes in parts, see [Tx.CompactDeltas] and [Tx.DropSessions].
 //
 // The package knows nothing of the host, the bindings or the wire: bodies are
 // bytes to it. Every failure it has a name for is an [*Error].

@@ -10,16 +10,58 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/aoagents/ao-host/store"
 )
 
 func seqs(t testing.TB, s *store.Store, conv string) []uint64 {
 	t.Helper()
-	rows, err := s.Events(ctx, conv, 0, 1<<30)
-	if err != nil {
-		t.Fatal(err)
+	var all []uint64
+	for after := uint64(0); ; after = all[len(all)-1] {
+		rows, err := s.Events(ctx, conv, after, 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(rows) == 0 {
+			return all
+		}
+		all = append(all, ids(rows, func(e store.Event) uint64 { return e.Seq })...)
 	}
-	return ids(rows, func(e store.Event) uint64 { return e.Seq })
+}
+
+func TestAPageOfEventsIsBoundedInBytesTooAndNeverEmptyBeforeTheEnd(t *testing.T) {
+	s := withConversations(t, store.Options{}, "c", "d")
+	sizes := []int{1 << 20, 10, 1 << 20, 20 << 20, 10, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 1 << 20, 10}
+	for _, n := range sizes {
+		write(t, s, func(tx *store.Tx) error {
+			return tx.AppendEvent(ctx, &store.Event{ConversationID: "c", Type: "item", Body: make([]byte, n)})
+		})
+	}
+	var pages [][]uint64
+	for after := uint64(0); ; {
+		page, err := s.Events(ctx, "c", after, 500)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(page) == 0 {
+			break
+		}
+		for i, e := range page {
+			if len(e.Body) != sizes[after] {
+				t.Fatalf("event %d of page %v has %d bytes", i, pages, len(e.Body))
+			}
+			after = e.Seq
+		}
+		pages = append(pages, ids(page, func(e store.Event) uint64 { return e.Seq }))
+	}
+	want := [][]uint64{{1, 2, 3}, {4}, {5, 6, 7, 8}, {9, 10, 11}}
+	if diff := cmp.Diff(want, pages); diff != "" {
+		t.Fatalf("pages (-want +got):\n%s", diff)
+	}
+	if page, err := s.Events(ctx, "c", 4, 2); err != nil || len(page) != 2 {
+		t.Fatalf("a page of two: %d, %v", len(page), err)
+	}
 }
 
 func appendEvents(tx *store.Tx, conv string, n int) error {

@@ -209,17 +209,30 @@ func (r *Reader) SavedState(ctx context.Context, conversation string, generation
 	return one(r.ctx(ctx), row, err, savedStateRow, "saved state", "")
 }
 
-// defaultPage is how many events a page has when the caller names no limit.
-const defaultPage = 500
+const (
+	// defaultPage is how many events a page has when the caller names no limit.
+	defaultPage = 500
+	// pageBodies bounds the bodies of a page: an item can have megabytes, and
+	// some hundred of them would be more memory than a reader may cost.
+	pageBodies = 4 << 20
+)
 
-// Events returns up to limit events of a journal after a number, in order; limit
-// 0 means 500. Where deltas were compacted numbers are missing.
+// Events returns events of a journal after a number, in order: up to limit, where 0
+// means 500, and up to 4 MiB of bodies, but at least one if there is one. So a page
+// that is not full does not mean the end; an empty one does. Where deltas were
+// compacted numbers are missing.
 func (r *Reader) Events(ctx context.Context, conversation string, after uint64, limit int) ([]Event, error) {
 	defer r.enter()()
 	if limit <= 0 {
 		limit = defaultPage
 	}
-	rows, err := r.q.Events(r.ctx(ctx), conversation, signed(after), int64(limit))
+	// Asking for the sizes reads no bodies.
+	sizes, err := r.q.EventSizes(r.ctx(ctx), conversation, signed(after), int64(limit))
+	if err != nil || len(sizes) == 0 {
+		return many(r.ctx(ctx), nil, err, eventRow, "journal")
+	}
+	n, _ := fitting(len(sizes), func(i int) int64 { return sizes[i] }, pageBodies)
+	rows, err := r.q.Events(r.ctx(ctx), conversation, signed(after), int64(n))
 	return many(r.ctx(ctx), rows, err, eventRow, "journal")
 }
 

@@ -139,7 +139,7 @@ const (
 		PRAGMA journal_mode = wal;
 		PRAGMA synchronous = full;
 		PRAGMA foreign_keys = on;
-		PRAGMA secure_delete = fast;`
+		PRAGMA secure_delete = on;`
 	readerPragmas = commonPragmas + `
 		PRAGMA query_only = on;`
 )

@@ -35,6 +35,10 @@ type Tx struct {
 	closure int
 	// uncompacted: there may be compactions that are not finished.
 	uncompacted bool
+	// later are closures that go on with what the transaction was too small for, the
+	// first laterBefore of them from earlier closures.
+	later       []func(*Tx) error
+	laterBefore int
 }
 
 // head is the end of a journal inside the open transaction. The conversation's
@@ -67,6 +71,7 @@ func newTx(now func() time.Time, q *db.Queries, raw *sqlite3.Conn, st *statement
 // beginTransaction forgets the journals of the transaction before.
 func (tx *Tx) beginTransaction() {
 	tx.rows = 0
+	tx.later = nil
 	clear(tx.heads)
 	tx.order = tx.order[:0]
 }
@@ -75,10 +80,12 @@ func (tx *Tx) beginTransaction() {
 func (tx *Tx) beginClosure() {
 	tx.closure++
 	tx.touched = tx.touched[:0]
+	tx.laterBefore = len(tx.later)
 }
 
 // undoClosure takes the journals back to where they were before the closure.
 func (tx *Tx) undoClosure() {
+	tx.later = tx.later[:tx.laterBefore]
 	for _, b := range tx.touched {
 		if !b.created {
 			*b.head = b.was

@@ -60,15 +60,36 @@ func (tx *Tx) DropInputs(_ context.Context, conversation string, generation int6
 }
 
 // DropSessions removes what only a live session needs, its inputs, saved state,
-// timers and frames, of the generations before a number.
+// timers and frames, of the generations before a number. Of many inputs it removes
+// the oldest, and the store goes on with the rest by itself; a crash before that
+// leaves them to the next call.
 func (tx *Tx) DropSessions(_ context.Context, conversation string, before int64) error {
 	ctx := context.Background()
 	for _, drop := range []func(context.Context, string, int64) (int64, error){
-		tx.q.DropOldInputs, tx.q.DropOldOutbox, tx.q.DropOldTimers, tx.q.DropOldStates,
+		tx.q.DropOldOutbox, tx.q.DropOldTimers, tx.q.DropOldStates,
 	} {
 		if _, err := drop(ctx, conversation, before); err != nil {
 			return tx.wrote(err, "session")
 		}
+	}
+	return tx.dropOldInputs(conversation, before)
+}
+
+// dropOldInputs removes as many inputs as a transaction takes.
+func (tx *Tx) dropOldInputs(conversation string, before int64) error {
+	ctx := context.Background()
+	list, err := tx.q.OldInputs(ctx, conversation, before)
+	if err != nil || len(list) == 0 {
+		return tx.wrote(err, "session")
+	}
+	n, size := fitting(len(list), func(i int) int64 { return list[i].Size }, compactionBytes)
+	last := list[n-1]
+	if _, err := tx.q.DropOldInputs(ctx, conversation, last.Generation, last.Seq); err != nil {
+		return tx.wrote(err, "session")
+	}
+	tx.rows += int(size / pageBytes)
+	if n < len(list) || n == compactionRows {
+		tx.later = append(tx.later, func(tx *Tx) error { return tx.dropOldInputs(conversation, before) })
 	}
 	return tx.wrote(nil, "session")
 }

@@ -270,6 +270,11 @@ func (w *writer) commit() {
 	if w.tx.uncompacted {
 		w.compactLater()
 	}
+	for _, fn := range w.tx.later {
+		// When the store is being closed nobody waits for it.
+		w.queue.add(newPending(context.Background(), false, fn))
+	}
+	w.tx.later = nil
 }
 
 // compactLater queues the next part of what is to be compacted behind what waits

@@ -1,6 +1,9 @@
 -- name: Events :many
 SELECT * FROM event WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?;
 
+-- name: EventSizes :many
+SELECT CAST(length(body) AS INTEGER) FROM event WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?;
+
 -- name: JournalFrom :one
 SELECT journal_from FROM turn WHERE id = ?;
 

@@ -52,8 +52,13 @@ INSERT INTO saved_state (conversation_id, generation, input_seq, state_version, 
 ON CONFLICT (conversation_id, generation) DO UPDATE SET
     input_seq = excluded.input_seq, state_version = excluded.state_version, state = excluded.state;
 
+-- name: OldInputs :many
+SELECT generation, seq, CAST(length(body) AS INTEGER) AS size FROM input
+WHERE conversation_id = ? AND generation < ? ORDER BY generation, seq LIMIT 4096;
+
 -- name: DropOldInputs :execrows
-DELETE FROM input WHERE conversation_id = ? AND generation < ?;
+DELETE FROM input WHERE conversation_id = sqlc.arg(conversation_id)
+  AND (generation, seq) <= (sqlc.arg(generation), sqlc.arg(seq));
 
 -- name: DropOldOutbox :execrows
 DELETE FROM outbox WHERE conversation_id = ? AND generation < ?;

@@ -125,6 +125,33 @@ func (q *Queries) DropCompaction(ctx context.Context, ordinal int64) error {
 	return err
 }
 
+const eventSizes = `-- name: EventSizes :many
+SELECT CAST(length(body) AS INTEGER) FROM event WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?
+`
+
+func (q *Queries) EventSizes(ctx context.Context, conversationID string, seq int64, limit int64) ([]int64, error) {
+	rows, err := q.db.QueryContext(ctx, eventSizes, conversationID, seq, limit)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []int64
+	for rows.Next() {
+		var column_1 int64
+		if err := rows.Scan(&column_1); err != nil {
+			return nil, err
+		}
+		items = append(items, column_1)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const events = `-- name: Events :many
 SELECT conversation_id, seq, at, type, turn_id, body FROM event WHERE conversation_id = ? AND seq > ? ORDER BY seq LIMIT ?
 `

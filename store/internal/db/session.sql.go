@@ -34,11 +34,12 @@ func (q *Queries) DropInputs(ctx context.Context, conversationID string, generat
 }
 
 const dropOldInputs = `-- name: DropOldInputs :execrows
-DELETE FROM input WHERE conversation_id = ? AND generation < ?
+DELETE FROM input WHERE conversation_id = ?1
+  AND (generation, seq) <= (?2, ?3)
 `
 
-func (q *Queries) DropOldInputs(ctx context.Context, conversationID string, generation int64) (int64, error) {
-	result, err := q.db.ExecContext(ctx, dropOldInputs, conversationID, generation)
+func (q *Queries) DropOldInputs(ctx context.Context, conversationID string, generation int64, seq int64) (int64, error) {
+	result, err := q.db.ExecContext(ctx, dropOldInputs, conversationID, generation, seq)
 	if err != nil {
 		return 0, err
 	}
@@ -203,6 +204,40 @@ func (q *Queries) MarkOutboxWritten(ctx context.Context, writtenAt Stamp, conver
 		return 0, err
 	}
 	return result.RowsAffected()
+}
+
+const oldInputs = `-- name: OldInputs :many
+SELECT generation, seq, CAST(length(body) AS INTEGER) AS size FROM input
+WHERE conversation_id = ? AND generation < ? ORDER BY generation, seq LIMIT 4096
+`
+
+type OldInputsRow struct {
+	Generation int64
+	Seq        int64
+	Size       int64
+}
+
+func (q *Queries) OldInputs(ctx context.Context, conversationID string, generation int64) ([]OldInputsRow, error) {
+	rows, err := q.db.QueryContext(ctx, oldInputs, conversationID, generation)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []OldInputsRow
+	for rows.Next() {
+		var i OldInputsRow
+		if err := rows.Scan(&i.Generation, &i.Seq, &i.Size); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
 }
 
 const openGenerations = `-- name: OpenGenerations :many
