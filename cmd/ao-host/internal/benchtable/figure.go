@@ -58,10 +58,10 @@ func (f Figure) metric(results []Result, name string) (float64, error) {
 			if v, ok := r.Metrics[f.Unit]; ok && v > 0 {
 				return v, nil
 			}
-			return 0, fmt.Errorf("Benchmark%s of %s has no %s; run make bench again", name, f.Package, f.Unit)
+			return 0, fmt.Errorf("the benchmark %s of %s has no %s; run make bench again", name, f.Package, f.Unit)
 		}
 	}
-	return 0, fmt.Errorf("Benchmark%s of %s is not among the results; run make bench with all packages", name, f.Package)
+	return 0, fmt.Errorf("the benchmark %s of %s is not among the results; run make bench with all packages", name, f.Package)
 }
 
 // show writes a value with its unit in a form people read.
@@ -81,19 +81,14 @@ func (f Figure) show(v float64) string {
 
 // aim writes the aim and whether v meets it.
 func (f Figure) aim(v float64) (aim, met string) {
-	ok := true
+	words := map[bool]string{true: "yes", false: "no"}
 	switch {
 	case f.AtMost > 0:
-		aim, ok = "≤ "+f.show(f.AtMost), v <= f.AtMost
+		return "≤ " + f.show(f.AtMost), words[v <= f.AtMost]
 	case f.AtLeast > 0:
-		aim, ok = "≥ "+f.show(f.AtLeast), v >= f.AtLeast
-	default:
-		return "", ""
+		return "≥ " + f.show(f.AtLeast), words[v >= f.AtLeast]
 	}
-	if !ok {
-		return aim, "no"
-	}
-	return aim, "yes"
+	return "", ""
 }
 
 func duration(ns float64) string {
