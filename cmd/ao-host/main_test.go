@@ -152,6 +152,8 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 			"await":     await,
 			"readme":    readme,
 			"mask":      mask,
+			"running":   running,
+			"setturn":   setturn,
 		},
 	}
 }

@@ -9,8 +9,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/aoagents/ao-host/host"
 )
 
 // TestThePrimaryScenarioByCommands plays the whole job, from the message to the
@@ -94,4 +97,31 @@ func mask(ts *testscript.TestScript, _ bool, args []string) {
 		text = strings.Join(lines, "")
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[1]), []byte(text), 0o644))
+}
+
+// running waits until a turn runs.
+func running(ts *testscript.TestScript, _ bool, _ []string) {
+	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		ts.Check(ts.Exec("ao-host", "controls", ts.Getenv("WHERE"), "--json"))
+		var k host.Controls
+		ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &k))
+		if k.Running != nil && k.Running.State == host.TurnRunning {
+			return
+		}
+	}
+	ts.Fatalf("no turn runs")
+}
+
+// setturn puts the id of the turn in a state into a variable: setturn NAME FILE STATE,
+// where the file is the JSON of show.
+func setturn(ts *testscript.TestScript, _ bool, args []string) {
+	var shown struct{ Turns []host.Turn }
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile(args[1])), &shown))
+	for _, t := range shown.Turns {
+		if string(t.State) == args[2] {
+			ts.Setenv(args[0], t.ID)
+			return
+		}
+	}
+	ts.Fatalf("no turn is %s", args[2])
 }

@@ -177,7 +177,9 @@ func (r *Renderer) turn(t host.Turn) {
 	case t.State == host.TurnUncertain:
 		r.notice("!", view.Advice(string(host.CodeUncertainDelivery), ""))
 	}
-	if t.State.Ended() {
+	switch t.State {
+	case host.TurnCompleted, host.TurnInterrupted, host.TurnFailed:
+		// Others never ran, so what was in force is no matter of theirs.
 		r.compare(t)
 	}
 }

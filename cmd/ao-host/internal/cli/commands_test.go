@@ -15,6 +15,7 @@ import (
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/cli"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/core/coretest"
 	"github.com/aoagents/ao-host/host"
 )
@@ -492,6 +493,42 @@ func TestARetryTakesTheNewestTurnOrTheOneThatIsNamed(t *testing.T) {
 		}
 		if err := f.Close(context.Background()); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// hasty is a host whose agent is done before the answer's reply is read.
+type hasty struct {
+	*coretest.Fake
+	then func()
+}
+
+func (h hasty) ResolveInput(ctx context.Context, conv, id string, a host.Answer) (host.Interaction, error) {
+	i, err := h.Fake.ResolveInput(ctx, conv, id, a)
+	h.then()
+	return i, err
+}
+
+func TestATurnThatEndsBeforeItIsFollowedIsStillToldWhole(t *testing.T) {
+	f := asking(t)
+	if _, errs, code := invoke(t, f, "send", "Do it"); code != 0 {
+		t.Fatal(errs)
+	}
+	f.Become("turn-2", host.TurnRunning, nil)
+	f.Ask("turn-2", question(colour))
+	h := hasty{f, func() {
+		f.Say("turn-2", "m", "Red it is.")
+		f.Propose(host.Proposal{Turn: "turn-2", Revision: 1, Text: "# Do"})
+		f.Become("turn-2", host.TurnCompleted, nil)
+	}}
+	a := &cli.App{Args: []string{"answer", "--wait", "1"}, Open: func(context.Context, host.Config) (core.Core, error) { return h, nil }}
+	out, errs, code := invokeWith(t, a)
+	if code != cli.ExitNeedsInput {
+		t.Errorf("exit code %d: %s", code, errs)
+	}
+	for _, want := range []string{"* Question answered.", "Red it is.", "| # Do", "[turn 1 completed]", "* The plan waits for a decision:"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not told:\n%s", want, out)
 		}
 	}
 }

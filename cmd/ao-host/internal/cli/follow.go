@@ -125,8 +125,17 @@ func (f *follower) run(ctx context.Context) (chat.Outcome, error) {
 	for _, i := range open {
 		f.cards[i.ID] = i
 	}
-	if f.turn.State.Ended() {
-		// A repeated request: its story was told before.
+	// A turn that was quick has ended already; how, is only known when everything
+	// that led there was shown. Of a repeated request all was told before.
+	ended, last := f.turn, f.conv.LastSeq
+	if ended.State.Ended() {
+		now, err := f.c.Conversation(ctx, f.conv.ID)
+		if err != nil {
+			return chat.Failed, err
+		}
+		if last = now.LastSeq; last > f.conv.LastSeq {
+			f.turn.State = host.TurnRunning
+		}
 		if out, done, err := f.outcome(ctx); done || err != nil {
 			return out, err
 		}
@@ -137,6 +146,9 @@ func (f *follower) run(ctx context.Context) (chat.Outcome, error) {
 		}
 		if err := f.event(ev); err != nil {
 			return chat.Failed, err
+		}
+		if ended.State.Ended() && ev.Seq >= last {
+			f.turn = ended
 		}
 		if out, done, err := f.outcome(ctx); done || err != nil {
 			return out, err

@@ -79,13 +79,14 @@ func (a *App) events(ctx context.Context, c core.Core, conv host.Conversation, a
 		if !untilIdle {
 			return false, nil
 		}
-		now, err := c.Conversation(ctx, conv.ID)
-		if err != nil {
+		k, err := c.Controls(ctx, conv.ID)
+		if err != nil || k.Running != nil || len(k.Queue.Turns) > 0 && !k.Queue.Held {
 			return false, err
 		}
-		k, err := c.Controls(ctx, conv.ID)
-		// Everything that led there was shown, and nothing moves any more.
-		return now.LastSeq <= after && k.Running == nil && (len(k.Queue.Turns) == 0 || k.Queue.Held), err
+		// Nothing moves any more; read after that, the number is of the last event
+		// that led there.
+		now, err := c.Conversation(ctx, conv.ID)
+		return now.LastSeq <= after, err
 	}
 	if ok, err := done(); ok || err != nil {
 		return err
