@@ -50,6 +50,9 @@ type Session struct {
 	Console *console.Console
 	// JSON: events are written as JSON lines and nobody is asked anything.
 	JSON bool
+	// Remote: the host goes on when this run has ended, and so does what the agent
+	// waits for.
+	Remote bool
 	// Options are the options of the command line, as a shell reads them, with
 	// which the conversation has to be gone on with.
 	Options []string
@@ -337,6 +340,15 @@ func (s *Session) advance(ctx context.Context) (Outcome, bool, error) {
 // unasked says how to answer what a run without a terminal cannot ask.
 func (s *Session) unasked(what string, c host.Interaction) {
 	s.render.interaction(c)
+	if s.Remote {
+		s.render.Notice(what + ": it waits for a person, and standard input is not a terminal. The turn goes on when it is answered:")
+		command := "inputs"
+		if c.ID == "" || c.Ask.Type == abi.InteractionReview {
+			command = "plans"
+		}
+		s.render.Paragraph("    " + strings.Join(slices.Concat([]string{"ao-host", command, "-c", s.Conversation}, s.Options), " "))
+		return
+	}
 	text, more := what+": it waits for a person, and standard input is not a terminal. Answer in a terminal:", []string(nil)
 	if c.Ask.Route == abi.RouteNative {
 		// The agent's request ends with its process, which ends with this run.

@@ -92,7 +92,7 @@ question and plan of the agent.
 			if err := cmd.ValidateFlagGroups(); err != nil {
 				return &usageError{text: err.Error(), command: cmd.CommandPath()}
 			}
-			return nil
+			return a.beginLog()
 		},
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -102,7 +102,6 @@ question and plan of the agent.
 	root.PersistentFlags().BoolVar(&a.verbose, "verbose", false, "write the host's log to standard error,\nlike --log-level debug")
 	root.PersistentFlags().StringVar(&a.logs.level, "log-level", "", "debug, info, warn or error, and for single\nconversations CONVERSATION=LEVEL, with commas\n(default $AO_HOST_LOG_LEVEL)")
 	root.PersistentFlags().StringVar(&a.logs.file, "log-file", "", "write the log to this file, which is bounded\n(default $AO_HOST_LOG_FILE)")
-	root.PersistentPreRunE = func(*cobra.Command, []string) error { return a.beginLog() }
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return &usageError{text: err.Error(), command: cmd.CommandPath()}
 	})

@@ -177,7 +177,7 @@ func showText(v conversationView, width int) string {
 	}
 	if len(v.Inputs) > 0 {
 		b.WriteString("\n")
-		line("", fmt.Sprintf("%d open to be answered with: ao-host run --conversation %s", len(v.Inputs), c.ID))
+		line("", fmt.Sprintf("%d open to be answered with: ao-host answer -c %s", len(v.Inputs), c.ID))
 		for _, i := range v.Inputs {
 			b.WriteString(view.WholeCard(i.Ask, width) + "\n")
 		}

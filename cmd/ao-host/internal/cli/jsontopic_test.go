@@ -84,6 +84,7 @@ var shapes = []struct {
 	within func(out string) error
 }{
 	{[]string{"new", "--harness", "echo"}, "new", shape[host.Conversation]},
+	{[]string{"relocate", "."}, "relocate", shape[host.Conversation]},
 	{[]string{"list"}, "list", shape[[]host.Conversation]},
 	{[]string{"send", "Hello"}, "send", shape[host.Turn]},
 	{[]string{"steer", "Hello"}, "steer", shape[host.Turn]},

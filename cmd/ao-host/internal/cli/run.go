@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/aoagents/ao-host/api/client"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/chat"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/display"
@@ -192,7 +193,8 @@ func (a *App) converse(ctx context.Context, c core.Core, f runFlags, patch host.
 	if err != nil {
 		return chat.Failed, err
 	}
-	s := &chat.Session{Core: c, Conversation: conv.ID, After: conv.LastSeq, Console: a.con, JSON: a.json, Options: a.again(f), Interrupt: interrupt}
+	_, remote := c.(*client.Client)
+	s := &chat.Session{Core: c, Remote: remote, Conversation: conv.ID, After: conv.LastSeq, Console: a.con, JSON: a.json, Options: a.again(f), Interrupt: interrupt}
 	out, err := s.Run(ctx)
 	if err != nil || !a.json {
 		return out, err

@@ -28,9 +28,9 @@ commands, over a socket in the data folder that only you can open. Commands that
 need a daemon start one by themselves. It ends in order with Ctrl-C or SIGTERM:
 what runs is stopped, queues are kept. A second signal ends it at once.
 
-In the background it logs to the file daemon.log in the data folder, from level info
-on, and never what an agent says. --log-level debug logs that, too; a conversation's
-id with it, as in --log-level info,ID=debug, raises this one alone.
+In the background it logs to the file daemon.log in the data folder, from level
+info on, and never what an agent says. --log-level debug logs that, too; a
+conversation's id with it, as in --log-level info,ID=debug, raises this alone.
 
 Harnesses are started from the environment of your login shell. Other commands
 for them can be set in the file config.json in the data folder:

@@ -24,7 +24,7 @@ error, as {"error": {"code", "message", "advice", "field"}}. No command asks a
 person anything then. The names are those of the API (api/openapi.json), whose
 members only ever grow:
 
-  new, show.conversation            Conversation
+  new, relocate                     Conversation
   list                              list of Conversation
   send, steer, retry                Turn
   implement, request-changes        Turn
