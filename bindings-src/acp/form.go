@@ -36,6 +36,12 @@ type Questionnaire struct {
 
 // askElicitation opens elicitation/create: a form or a URL.
 func (r *Reducer) askElicitation(m *abi.Message, out *guest.Effects) {
+	r.openElicitation(m, true, out)
+}
+
+// openElicitation opens a form or a URL; with wait, a form may be held back until the
+// tool call that it names is known.
+func (r *Reducer) openElicitation(m *abi.Message, wait bool, out *guest.Effects) {
 	var q Request
 	var x abi.Interaction
 	mode, toolCall := "", ""
@@ -74,6 +80,9 @@ func (r *Reducer) askElicitation(m *abi.Message, out *guest.Effects) {
 			q.Tool = q.url
 		}
 	case mode == EnumCreateElicitationRequestModeForm || schema != nil:
+		if wait && r.holdForm(m, toolCall, out) {
+			return
+		}
 		f := &Form{Message: x.Text, Properties: readProperties(schema), Planning: r.Planning() && r.nativeMode() == r.d.Modes.Planning}
 		if t := r.find(toolCall, ""); t != nil {
 			f.Tool = t.call()

@@ -127,6 +127,7 @@ const (
 	timerEvidence = "evidence"
 	timerQuiet    = "quiet"
 	timerResult   = "result"
+	timerTool     = "tool"
 )
 
 func (r *Reducer) timer(name string, out *guest.Effects) {
@@ -137,6 +138,8 @@ func (r *Reducer) timer(name string, out *guest.Effects) {
 		r.quietElapsed(out)
 	case timerResult:
 		r.resultOverdue(out)
+	case timerTool:
+		r.release(everyForm, out)
 	}
 }
 

@@ -211,6 +211,7 @@ func (r *Reducer) requestCancelled(params []byte, out *guest.Effects) {
 	if id == "" {
 		return
 	}
+	r.release(func(h *heldForm) bool { return h.id == id }, out)
 	for i := range r.requests {
 		if r.requests[i].ID == id {
 			r.expire(r.requests[i].Key, MethodCancelRequest, out)

@@ -80,6 +80,8 @@ type state struct {
 	messages []place
 	tools    []tool
 
+	// held are forms that wait for the update of their tool call.
+	held     []heldForm
 	requests []Request
 	chain    *chain
 	// rejected is the key of the permission request or review that was rejected last
@@ -179,6 +181,7 @@ func (s *state) walk(w *savedstate.Walker) {
 		w.Str("child", &p.child)
 	})
 	savedstate.List(w, "tools", &s.tools, func(w *savedstate.Walker, t *tool) { t.walk(w) })
+	savedstate.List(w, "held", &s.held, func(w *savedstate.Walker, h *heldForm) { h.walk(w) })
 	savedstate.List(w, "requests", &s.requests, func(w *savedstate.Walker, q *Request) { q.walk(w) })
 	savedstate.Optional(w, "chain", &s.chain, (*chain).walk)
 	w.Str("rejected", &s.rejected)

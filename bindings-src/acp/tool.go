@@ -84,13 +84,13 @@ func (r *Reducer) toolCall(u *update, out *guest.Effects) {
 		r.tools = keepLast(append(r.tools, tool{id: u.tool, turn: at.turn, child: at.child}), maxTools)
 		t = &r.tools[len(r.tools)-1]
 	}
-	if !r.merge(t, u) {
-		return
+	if r.merge(t, u) {
+		x := t.item()
+		out.Item(&x)
+		r.replan(t, out)
+		t.trim()
 	}
-	x := t.item()
-	out.Item(&x)
-	r.replan(t, out)
-	t.trim()
+	r.release(func(h *heldForm) bool { return h.tool == u.tool }, out)
 }
 
 func finished(status string) bool {

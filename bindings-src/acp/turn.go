@@ -203,6 +203,7 @@ func (r *Reducer) Retrying(message string, out *guest.Effects) {
 // end reports the end of our turn, whatever word the agent has for it (S2).
 func (r *Reducer) end(t *turn, out *guest.Effects) {
 	r.begin(t, MethodSessionPrompt, out)
+	r.release(everyForm, out)
 	r.flush(out)
 	if t.done {
 		out.TimerClear(&abi.TimerClear{Name: timerResult})
@@ -259,6 +260,8 @@ func (r *Reducer) stop(s *abi.Stop, out *guest.Effects) {
 		return
 	}
 	t.stop = true
+	// The host takes back what is shown while it stops a turn.
+	r.release(everyForm, out)
 	r.cancel(t, out)
 }
 
