@@ -2,9 +2,12 @@ package host
 
 import (
 	"context"
+	"math"
 	"os"
 	"path/filepath"
 	"runtime"
+	"runtime/metrics"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,6 +53,9 @@ func Diagnose(ctx context.Context, cfg Config, o DiagnoseOptions) (Diagnosis, er
 func (h *Host) Diagnose(ctx context.Context, o DiagnoseOptions) (Diagnosis, error) {
 	d := &diagnosing{h: h, opts: o}
 	d.out.Host = h.checkSelf()
+	if o.Runtime {
+		d.out.Host.Stacks, d.out.Host.Metrics = runtimeState()
+	}
 	d.out.Data = checkData(h.cfg.Dir, true)
 	return d.run(ctx)
 }
@@ -158,6 +164,25 @@ func (h *Host) checkSelf() *HostCheck {
 		out.Findings = append(out.Findings, findingOf(SeverityError, storeError(err)))
 	}
 	return out
+}
+
+// runtimeState tells what the goroutines do and the whole numbers of the runtime.
+func runtimeState() (stacks string, numbers map[string]int64) {
+	var b strings.Builder
+	// A strings.Builder takes everything.
+	_ = pprof.Lookup("goroutine").WriteTo(&b, 1)
+	var samples []metrics.Sample
+	for _, d := range metrics.All() {
+		if d.Kind == metrics.KindUint64 {
+			samples = append(samples, metrics.Sample{Name: d.Name})
+		}
+	}
+	metrics.Read(samples)
+	numbers = map[string]int64{}
+	for _, s := range samples {
+		numbers[s.Name] = int64(min(s.Value.Uint64(), math.MaxInt64))
+	}
+	return b.String(), numbers
 }
 
 // checkEnvironment resolves the environment that harnesses are started from.

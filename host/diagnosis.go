@@ -36,6 +36,9 @@ type DiagnoseOptions struct {
 	// and no turn is begun. Without it only the command that prints the harness's
 	// version is run.
 	Probe bool `json:"probe,omitempty"`
+	// Runtime also tells what the goroutines of an open host do, and the metrics of
+	// its Go runtime.
+	Runtime bool `json:"runtime,omitempty"`
 }
 
 // Diagnosis is what a host finds out about itself and the machine. It holds no
@@ -63,9 +66,13 @@ type HostCheck struct {
 	Sessions      int `json:"sessions"`
 	Goroutines    int `json:"goroutines"`
 	// HeapBytes is the memory in use, SystemBytes what was taken from the system.
-	HeapBytes   uint64    `json:"heap_bytes"`
-	SystemBytes uint64    `json:"system_bytes"`
-	Findings    []Finding `json:"findings,omitempty"`
+	HeapBytes   uint64 `json:"heap_bytes"`
+	SystemBytes uint64 `json:"system_bytes"`
+	// Stacks are the goroutines, alike ones counted, and Metrics the numbers of the Go
+	// runtime by their names there; both only when asked for.
+	Stacks   string           `json:"stacks,omitempty"`
+	Metrics  map[string]int64 `json:"metrics,omitempty"`
+	Findings []Finding        `json:"findings,omitempty"`
 }
 
 // DataCheck is the state of the data folder.

@@ -493,6 +493,10 @@ export interface DiagnoseOptions {
    * Probe also starts each harness once, in an empty folder and with a data folder of its own, up to the point where it could take a message. No message is sent and no turn is begun. Without it only the command that prints the harness's version is run.
    */
   probe?: boolean;
+  /**
+   * Runtime also tells what the goroutines of an open host do, and the metrics of its Go runtime.
+   */
+  runtime?: boolean;
 }
 
 /**
@@ -840,6 +844,11 @@ export interface HostCheck {
    */
   heap_bytes: number;
   system_bytes: number;
+  /**
+   * Stacks are the goroutines, alike ones counted, and Metrics the numbers of the Go runtime by their names there; both only when asked for.
+   */
+  stacks?: string;
+  metrics?: Record<string, number>;
   findings?: Finding[];
 }
 

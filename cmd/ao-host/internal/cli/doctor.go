@@ -17,7 +17,7 @@ import (
 )
 
 func (a *App) doctorCommand() *cobra.Command {
-	var probe bool
+	var f doctorFlags
 	cmd := &cobra.Command{
 		Use: "doctor [HARNESS …]", Short: "Find out what works and what to do about the rest",
 		Long: `Look at the data folder, the daemon, the environment that harnesses are started
@@ -30,14 +30,30 @@ No message is sent to an agent. Only programs that print their version are run;
 with --probe each harness is started once as well, in an empty folder, up to the
 point where it could take a message.
 
+With --bundle an archive for a bug report is written: the same as JSON, how the
+conversations went by states, codes, times and sizes, the end of the daemon's log,
+and what the daemon was doing. Nothing that was said is in it, unless --with-text
+asks for it, and no value of a variable, home directory or name of the user.
+
 The exit code is 7 when a harness that was named, or else all of them, the data
 folder or the daemon cannot be used.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.doctor(cmd.Context(), host.DiagnoseOptions{Harnesses: args, Probe: probe})
+			if f.withText && f.bundle == "" {
+				return usagef("--with-text is about what --bundle writes; give that, too")
+			}
+			return a.doctor(cmd.Context(), f, host.DiagnoseOptions{Harnesses: args, Probe: f.probe, Runtime: f.bundle != ""})
 		},
 	}
-	cmd.Flags().BoolVar(&probe, "probe", false, "start each harness once, without a message")
+	fl := cmd.Flags()
+	fl.BoolVar(&f.probe, "probe", false, "start each harness once, without a message")
+	fl.StringVar(&f.bundle, "bundle", "", "write an archive for a bug report to this\nfile, a new one such as report.tar.gz")
+	fl.BoolVar(&f.withText, "with-text", false, "put what was said into the archive, too")
 	return cmd
+}
+
+type doctorFlags struct {
+	probe, withText bool
+	bundle          string
 }
 
 // doctorView is what doctor writes as JSON: the diagnosis, and what only this
@@ -49,7 +65,15 @@ type doctorView struct {
 	Program  string         `json:"program"`
 	Daemon   daemonCheck    `json:"daemon"`
 	Settings []host.Finding `json:"settings,omitempty"`
+	Bundle   *bundleView    `json:"bundle,omitempty"`
 	host.Diagnosis
+}
+
+type bundleView struct {
+	File  string `json:"file"`
+	Bytes int64  `json:"bytes"`
+	// WithText: what was said is in it.
+	WithText bool `json:"with_text"`
 }
 
 type daemonCheck struct {
@@ -57,10 +81,21 @@ type daemonCheck struct {
 	Findings []host.Finding `json:"findings,omitempty"`
 }
 
-func (a *App) doctor(ctx context.Context, o host.DiagnoseOptions) error {
+func (a *App) doctor(ctx context.Context, f doctorFlags, o host.DiagnoseOptions) error {
 	v, err := a.examine(ctx, o)
 	if err != nil {
 		return err
+	}
+	if f.bundle != "" {
+		n, err := a.writeBundle(ctx, f.bundle, f.withText, v)
+		if err != nil {
+			return err
+		}
+		v.Bundle = &bundleView{f.bundle, n, f.withText}
+	}
+	if v.Host != nil {
+		// They are for the archive.
+		v.Host.Stacks, v.Host.Metrics = "", nil
 	}
 	if a.json {
 		err = a.print(v)

@@ -44,6 +44,13 @@ func (v *doctorView) text(width int, home string) string {
 		r.say([]host.Finding{m.Finding})
 	}
 	r.b.WriteString("\n" + fmt.Sprintf("%d of %s can be used.", usable, plural(len(v.Harnesses), "harness")) + "\n")
+	if b := v.Bundle; b != nil {
+		text := fmt.Sprintf("%s, %s, is the archive for a bug report. Nothing that was said is in it; look through it before you give it to anybody.", display.Exact(b.File), size(b.Bytes))
+		if b.WithText {
+			text = fmt.Sprintf("%s, %s, is the archive for a bug report. IT HOLDS WHAT WAS SAID in the conversations; look through it before you give it to anybody.", display.Exact(b.File), size(b.Bytes))
+		}
+		r.b.WriteString(display.Wrap(text, "", width) + "\n")
+	}
 	return r.b.String()
 }
 
