@@ -18,11 +18,12 @@ import (
 // emulator, whose cells are what the person sees.
 type screen struct {
 	*terminal
+	t *testing.T
 	vt *vt.SafeEmulator
 	// fed is how much of the output was played.
 	fed int
-	// dir is the folder of the test, project the one the chat is in.
-	dir, project, bin string
+	// project is the folder that the chat is in.
+	project, bin string
 	env               []string
 }
 
@@ -55,7 +56,7 @@ func onScreenWith(t *testing.T, width, height int, env []string, script string, 
 	if err := os.WriteFile(filepath.Join(data, "config.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := &screen{dir: dir, project: project, bin: bin, vt: vt.NewSafeEmulator(width, height)}
+	s := &screen{t: t, project: project, bin: bin, vt: vt.NewSafeEmulator(width, height)}
 	s.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm-256color", "LANG=C.UTF-8", "AO_HOST_DATA=" + data, "CODEX_HOME=" + home}
 	s.env = append(s.env, env...)
 	t.Cleanup(func() {
@@ -66,9 +67,14 @@ func onScreenWith(t *testing.T, width, height int, env []string, script string, 
 			t.Errorf("the daemon did not end: %v\n%s", err, out)
 		}
 	})
-	// What the emulator answers to the program's questions is typed, as a real
-	// terminal does it.
-	s.terminal = openTerminalOf(t, width, height, project, s.env, append([]string{bin, "chat"}, args...)...)
+	s.open(width, height, project, append([]string{bin, "chat"}, args...)...)
+	return s
+}
+
+// open starts the command. What the emulator answers to the program's questions is
+// typed, as a real terminal does it.
+func (s *screen) open(width, height int, dir string, argv ...string) {
+	s.terminal = openTerminalOf(s.t, width, height, dir, s.env, argv...)
 	answers := make(chan struct{})
 	go func() {
 		defer close(answers)
@@ -81,8 +87,7 @@ func onScreenWith(t *testing.T, width, height int, env []string, script string, 
 			_, _ = s.master.Write(buf[:n])
 		}
 	}()
-	t.Cleanup(func() { _ = s.vt.Close(); <-answers })
-	return s
+	s.t.Cleanup(func() { _ = s.vt.Close(); <-answers })
 }
 
 // play feeds what was printed since the last time.
