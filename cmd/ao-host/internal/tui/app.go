@@ -185,8 +185,9 @@ func (m *app) batch(events []host.Event) tea.Cmd {
 		default:
 			again = true
 		}
-		if ev.Type == host.EventTurn && m.said != "" && !m.warn && m.story.running() == nil {
-			m.said = ""
+		if ev.Type == host.EventTurn && m.leaving && !m.active() {
+			// What was to be stopped has ended; leaving is asked for anew.
+			m.leaving, m.said = false, ""
 		}
 	}
 	if m.story.seq >= m.until {

@@ -282,7 +282,6 @@ func (p *askPanel) key(m *app, k tea.KeyPressMsg) tea.Cmd {
 		return nil
 	}
 	if k.String() == "left" && p.field > 0 && p.card.Ask.Type == abi.InteractionQuestion {
-		p.answers = p.answers[:p.field-1]
 		p.ask(p.field - 1)
 		return nil
 	}

@@ -256,6 +256,13 @@ func TestA2_WhatWasAskedAndAnsweredStaysInTheStory(t *testing.T) {
 	r.sees("? Question: Shopping", "answered: Fruit: none of them; Time: skipped; so")
 }
 
+func TestRule16_ASecretThatWasGivenIsNoPartOfTheStory(t *testing.T) {
+	r, id := asks(t, abi.Interaction{Type: abi.InteractionQuestion, Fields: []abi.Field{{ID: "token", Header: "Token", Text: "The token?", Secret: true}}})
+	r.answered(id, abi.Reply{Fields: []abi.FieldAnswer{{Field: "token", State: abi.StateAnswered, HasOther: true, Other: "placeholder-123"}}})
+	r.sees("answered: Token: (hidden)")
+	r.seesNot("placeholder")
+}
+
 // answered closes a card as a person's answer from elsewhere does.
 func (r *rig) answered(id string, reply abi.Reply) {
 	r.t.Helper()

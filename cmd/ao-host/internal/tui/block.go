@@ -198,10 +198,16 @@ func (b *block) tool(width int, dir string) []string {
 	if columns(head) > width-2-columns(state) || strings.Contains(what, "\n") {
 		add("in full", what)
 	}
-	if i.Text != "" && i.Text != what {
-		add("text", i.Text)
-	} else if i.Text == "" {
+	label := "text"
+	if i.Type == abi.ItemCommand {
+		label = "output"
+	}
+	switch i.Text {
+	case "":
 		add("output", b.output)
+	case what:
+	default:
+		add(label, i.Text)
 	}
 	add("as the harness reports it", indented(i.Data))
 	if len(out) == 1 {

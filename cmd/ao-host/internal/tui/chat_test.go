@@ -254,6 +254,29 @@ func TestTheFirstCtrlCStopsTheTurnAndTheSecondLeaves(t *testing.T) {
 	}
 }
 
+func TestAStopThatWasDoneIsNoStepTowardsLeaving(t *testing.T) {
+	r := sit(t, nil)
+	turn := r.send("Go")
+	r.Press("ctrl+c")
+	r.f.Become(turn, host.TurnInterrupted, nil)
+	r.read()
+	r.seesNot("Stopping the turn")
+	r.Press("ctrl+c")
+	if r.Left() {
+		t.Error("it left")
+	}
+	r.sees("Nothing runs. Again to leave.")
+}
+
+func TestD07_TheContextIsAGauge(t *testing.T) {
+	r := sit(t, nil)
+	turn := r.send("Go")
+	for _, n := range []int64{9000, 5000} {
+		r.f.Emit(host.EventUsage, turn, abi.Usage{Turn: turn, Gauges: []abi.Metric{{Name: "context_tokens", Value: n}, {Name: "context_window", Value: 20000}}})
+	}
+	r.sees("context 25% · turn 1 running")
+}
+
 func TestAnotherKeyBetweenTwoCtrlCKeepsTheChat(t *testing.T) {
 	r := sit(t, nil)
 	r.Press("ctrl+c")

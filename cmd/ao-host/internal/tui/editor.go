@@ -70,6 +70,7 @@ func (e *editor) key(k tea.KeyPressMsg) {
 		}
 		return
 	}
+	e.area.Focus()
 	if newline(k) {
 		e.area.InsertString("\n")
 		return

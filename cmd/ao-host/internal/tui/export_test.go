@@ -237,3 +237,8 @@ func Follow(ctx context.Context, c core.Core, connect func(context.Context) (cor
 	}}
 	f.run(ctx)
 }
+
+// PlainStory is the story without styles and with its lines joined by spaces.
+func (p *Person) PlainStory(width int) string {
+	return strings.Join(strings.Fields(ansi.Strip(p.Story(width))), " ")
+}

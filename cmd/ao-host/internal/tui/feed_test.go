@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
@@ -74,7 +75,7 @@ func TestTheFeedLosesNothingAndRepeatsNothingWhenConnectionsBreak(t *testing.T) 
 		}
 		return h, nil
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var seen []uint64
 	var states []string
@@ -108,7 +109,9 @@ func TestTheFeedEndsWhereTryingAgainCannotHelp(t *testing.T) {
 	} {
 		h := &fragile{Fake: talk(t, 3), each: 2, err: c.stream}
 		var states []string
-		tui.Follow(t.Context(), h, func(context.Context) (core.Core, error) { return nil, c.connect }, conversation, tui.Watch{State: func(s string) { states = append(states, s) }})
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		tui.Follow(ctx, h, func(context.Context) (core.Core, error) { return nil, c.connect }, conversation, tui.Watch{State: func(s string) { states = append(states, s) }})
 		if states[len(states)-1] != "ended" {
 			t.Errorf("states %q", states)
 		}
@@ -123,7 +126,7 @@ func TestAJournalThatDoesNotGoBackFarEnoughIsToldFromWhatIsThere(t *testing.T) {
 	fake.Become("turn-2", host.TurnRunning, nil)
 	fake.Ask("turn-2", permission("ls"))
 	h := &fragile{Fake: fake, each: 1, err: &host.Error{Code: host.CodeResync}}
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	var story []string
 	tui.Follow(ctx, h, nil, conversation, tui.Watch{Story: func(s string) { story = append(story, s); cancel() }})
