@@ -69,7 +69,9 @@ func TestLiveInTheChatTheRealCodexAsksPlansRevisesAndImplements(t *testing.T) {
 
 func TestLiveInTheChatTheRealClaudeAsksForSeveralAndForPermission(t *testing.T) {
 	h := lab.Require(t, "claude", lab.ClaudeVersions[0])
-	call := func(id, tool, input string) model.Step { return model.Step{Reply: []model.Action{model.Call(id, tool, input)}} }
+	call := func(id, tool, input string) model.Step {
+		return model.Step{Reply: []model.Action{model.Call(id, tool, input)}}
+	}
 	srv := model.Start(t, model.Script{Steps: []model.Step{
 		call("toolu_ask", "AskUserQuestion", `{"questions":[{"question":"Which colour?","header":"Colour","multiSelect":false,"options":[{"label":"Red","description":"warm"},{"label":"Blue","description":"cool"}]},`+
 			`{"question":"Which sizes?","header":"Sizes","multiSelect":true,"options":[{"label":"S","description":"small"},{"label":"L","description":"large"}]}]}`),

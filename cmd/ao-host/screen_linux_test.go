@@ -18,13 +18,13 @@ import (
 // emulator, whose cells are what the person sees.
 type screen struct {
 	*terminal
-	t *testing.T
+	t  *testing.T
 	vt *vt.SafeEmulator
 	// fed is how much of the output was played.
 	fed int
 	// project is the folder that the chat is in.
 	project, bin string
-	env               []string
+	env          []string
 }
 
 // onScreen starts a chat of a size; the harness is on a script.

@@ -45,6 +45,7 @@ type block struct {
 	// stream is the text of a message or thought as far as it is known.
 	stream    strings.Builder
 	streaming bool
+	growing   markdown.Growing
 	// output is the end of what a running command printed.
 	output string
 	// abandoned: the turn ended and this did not.
@@ -92,6 +93,9 @@ func (b *block) layOutNow(width int, dir string) []string {
 	case blockUser:
 		return b.user(width)
 	case blockMessage:
+		if b.streaming {
+			return b.growing.Lines(b.stream.String(), width)
+		}
 		return markdown.Lines(b.stream.String(), width)
 	case blockReasoning:
 		return b.reasoning(width)

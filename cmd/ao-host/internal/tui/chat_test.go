@@ -20,13 +20,13 @@ const composing = "› █Write a message"
 // rig is a person at a chat with a host in memory.
 type rig struct {
 	*tui.Person
-	t *testing.T
+	t testing.TB
 	f *coretest.Fake
 	h *shaped
 }
 
 // sit begins a chat in plan mode; before sets the host up.
-func sit(t *testing.T, before func(f *coretest.Fake)) *rig {
+func sit(t testing.TB, before func(f *coretest.Fake)) *rig {
 	t.Helper()
 	f := coretest.New()
 	mode, perm := "plan", abi.PermissionAuto
@@ -69,7 +69,7 @@ func (s *shaped) Send(ctx context.Context, id string, m host.Message) (host.Turn
 }
 
 // again begins another chat on the same host.
-func again(t *testing.T, f *coretest.Fake) *rig {
+func again(t testing.TB, f *coretest.Fake) *rig {
 	t.Helper()
 	ids := 0
 	h := &shaped{Fake: f}

@@ -8,6 +8,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
+	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
 	"github.com/aoagents/ao-host/host"
 )
@@ -242,3 +243,6 @@ func Follow(ctx context.Context, c core.Core, connect func(context.Context) (cor
 func (p *Person) PlainStory(width int) string {
 	return strings.Join(strings.Fields(ansi.Strip(p.Story(width))), " ")
 }
+
+// Stream plays a delta that the journal does not have.
+func (p *Person) Stream(d abi.Delta) { p.app.story.delta(d) }

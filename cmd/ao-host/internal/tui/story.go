@@ -9,6 +9,7 @@ import (
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/display"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/markdown"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/view"
 	"github.com/aoagents/ao-host/host"
 )
@@ -276,6 +277,7 @@ func (s *story) item(i abi.Item) {
 	s.add("item "+i.ID, kind).set(func(b *block) {
 		if i.Status != abi.ItemRunning || len(i.Text) > b.stream.Len() {
 			b.stream.Reset()
+			b.growing = markdown.Growing{}
 			b.stream.WriteString(i.Text)
 		}
 		b.item, b.streaming = i, i.Status == abi.ItemRunning
