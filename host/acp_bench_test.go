@@ -34,7 +34,8 @@ func BenchmarkPipelineACP(b *testing.B) {
 const replayed = 20_000
 
 // BenchmarkReload measures how a restored session's history of 20,000 updates is
-// absorbed: from the start of the process to the session that is ready.
+// absorbed: from the start of the process to the session that is ready. The binding
+// itself was loaded before, by another conversation.
 func BenchmarkReload(b *testing.B) {
 	r := newACPBenchRig(b, fmt.Sprintf(`{"behaviour":{"replay":{"count":%d,"bytes":200,"prose":true}},"turns":[{"repeat":true,"steps":[{"say":"Hello."}]}]}`, replayed))
 	turn := r.send("Hello")
@@ -42,6 +43,9 @@ func BenchmarkReload(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		r.restart()
+		if _, err := r.h.Probe(b.Context(), r.newACPConversation()); err != nil {
+			b.Fatal(err)
+		}
 		c := newCost()
 		b.StartTimer()
 		start := time.Now()
@@ -76,12 +80,17 @@ func newACPBenchRig(b *testing.B, script string) *rig {
 			Env:  []string{scriptedEnv + "=1", "AO_SCRIPTED_HOME=" + home},
 		}
 	})
-	c, err := r.h.Create(b.Context(), host.NewConversation{Harness: "claude", Cwd: r.cwd})
-	if err != nil {
-		b.Fatal(err)
-	}
-	r.conv = c.ID
+	r.conv = r.newACPConversation()
 	return r
+}
+
+func (r *rig) newACPConversation() string {
+	r.t.Helper()
+	c, err := r.h.Create(r.t.Context(), host.NewConversation{Harness: "claude", Cwd: r.cwd})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return c.ID
 }
 
 // burst is n deltas of size bytes each, a thousand a message as long answers are.
