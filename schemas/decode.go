@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/aoagents/ao-host/abi/jsonwire"
 )
@@ -28,20 +29,69 @@ type vocabulary struct {
 // beyond float64 its largest: jsonschema turns numbers into exact fractions and
 // would build a number of a thousand megabits out of 1e999999999.
 func (voc *vocabulary) decode(payload []byte) (any, error) {
-	d := decoders.Get().(*jsonwire.Decoder)
-	d.Reset(payload)
-	v := voc.value(d)
-	d.End()
-	err := d.Err()
-	d.Reset(nil)
-	decoders.Put(d)
+	r := readers.Get().(*reader)
+	r.Reset(payload)
+	v := voc.value(r)
+	r.End()
+	err := r.Err()
+	r.Reset(nil)
+	readers.Put(r)
 	return v, err
 }
 
-// decoders keep the buffers in which strings with escapes are read.
-var decoders = sync.Pool{New: func() any { return new(jsonwire.Decoder) }}
+// reader is a decoder that can pass over the end of a string.
+type reader struct {
+	jsonwire.Decoder
+	// begin reads the beginning of a string, which is copied to text as a JSON string.
+	begin jsonwire.Decoder
+	text  []byte
+}
 
-func (voc *vocabulary) value(d *jsonwire.Decoder) any {
+// readers keep the buffers in which strings with escapes are read.
+var readers = sync.Pool{New: func() any { return new(reader) }}
+
+// head returns the next string, or at least the first n bytes of it: what follows in
+// a long one is passed over and not unescaped. A negative n asks for all.
+func (r *reader) head(n int) []byte {
+	if n < 0 {
+		return r.Bytes()
+	}
+	raw := r.Raw()
+	if len(raw) < 2 {
+		return nil
+	}
+	raw = raw[1 : len(raw)-1]
+	// No escape is longer for what it stands for than one of a control character.
+	const longest = len(`\u0000`)
+	if most := longest * (n + utf8.UTFMax); len(raw) > most {
+		raw = raw[:wholeEscapes(raw, most)]
+	}
+	if bytes.IndexByte(raw, '\\') < 0 && utf8.Valid(raw) {
+		return raw
+	}
+	r.text = append(append(append(r.text[:0], '"'), raw...), '"')
+	r.begin.Reset(r.text)
+	return r.begin.Bytes()
+}
+
+// wholeEscapes is the end of the last escape or character of the inside of a JSON
+// string that ends at most there.
+func wholeEscapes(raw []byte, most int) int {
+	for i := 0; ; {
+		next := i + 1
+		if raw[i] == '\\' {
+			if next++; raw[i+1] == 'u' {
+				next += 4
+			}
+		}
+		if next > most {
+			return i
+		}
+		i = next
+	}
+}
+
+func (voc *vocabulary) value(d *reader) any {
 	switch d.Kind() {
 	case jsonwire.Object:
 		m := make(map[string]any, 8)
@@ -60,7 +110,7 @@ func (voc *vocabulary) value(d *jsonwire.Decoder) any {
 		}
 		return a
 	case jsonwire.String:
-		b := d.Bytes()
+		b := d.head(voc.keep)
 		if voc.keep >= 0 && len(b) > voc.keep {
 			b = b[:voc.keep]
 		}

@@ -3,9 +3,11 @@ package schemas_test
 import (
 	"encoding/json"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/aoagents/ao-host/schemas"
 )
@@ -49,6 +51,29 @@ func TestDecodeKeepsNoMoreOfAStringThanASchemaCanTellApart(t *testing.T) {
 	}
 	if d := cmp.Diff([]any{"abc", "abcd", "abcd", "abcd"}, got); d != "" {
 		t.Error(d)
+	}
+}
+
+// What is passed over of a long string must not change what is kept of it.
+func TestAStringIsCutAsIfItHadBeenReadWhole(t *testing.T) {
+	pieces := []string{`a`, `bc`, `\n`, `\"`, `\\`, `\u0001`, `\u00e9`, `\ud83d\ude00`, `\ud83d`, "é", "日", "😀", "\xff"}
+	rapid.Check(t, func(t *rapid.T) {
+		keep := rapid.IntRange(0, 12).Draw(t, "keep")
+		text := `"` + strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 60).Draw(t, "pieces"), "") + `"`
+		whole, err := schemas.DecodeValue(-1, []byte(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := whole.(string)
+		want = want[:min(keep, len(want))]
+		if got, err := schemas.DecodeValue(keep, []byte(text)); err != nil || got != want {
+			t.Fatalf("%s cut to %d: %q, %v; want %q", text, keep, got, err, want)
+		}
+	})
+	for _, text := range []string{`"`, `"a`, `"\`, `"\u12"`, `"\x"`, "\"\n\"", `"` + strings.Repeat("a", 100) + `\x"`} {
+		if v, err := schemas.DecodeValue(2, []byte(text)); err == nil {
+			t.Errorf("%q is read as %v", text, v)
+		}
 	}
 }
 
