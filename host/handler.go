@@ -77,6 +77,18 @@ func (s *server) handler() http.Handler {
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
 		s.writeProblem(w, failField(CodeUnknownRoute, "path", "There is nothing at %q.", r.URL.Path))
 	})
+	return s.guard(mux)
+}
+
+// Guard lets only those requests through to next that [Host.Handler] would take: of
+// a program on this machine, of this user and, if they change something, not of an
+// agent, see [ConnContext]. Put it before routes of your own that do something with
+// the host: what an agent must not ask of the API it must not ask of them.
+func (h *Host) Guard(next http.Handler) http.Handler {
+	return (&server{h: h, writeTimeout: defaultWriteTimeout}).guard(next)
+}
+
+func (s *server) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if why := foreign(r); why != "" {
 			s.writeProblem(w, fail(CodeForeignRequest, "%s", why))
@@ -86,7 +98,7 @@ func (s *server) handler() http.Handler {
 			s.writeProblem(w, err)
 			return
 		}
-		mux.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
 	})
 }
 

@@ -47,6 +47,14 @@ func askOn(socket, method, path string) (int, host.Code, error) {
 	return res.StatusCode, p.Code, nil
 }
 
+// embedder has a route of its own beside those of the host.
+func embedder(h *host.Host) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", h.Handler())
+	mux.Handle("/own/", h.Guard(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusAccepted) })))
+	return mux
+}
+
 // serveUnix serves a host as an embedder does, and returns the socket.
 func serveUnix(t *testing.T, h *host.Host) string {
 	t.Helper()
@@ -60,7 +68,7 @@ func serveUnix(t *testing.T, h *host.Host) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := &httptest.Server{Listener: ln, Config: &http.Server{Handler: h.Handler(), ConnContext: host.ConnContext}}
+	srv := &httptest.Server{Listener: ln, Config: &http.Server{Handler: embedder(h), ConnContext: host.ConnContext}}
 	srv.Start()
 	t.Cleanup(srv.Close)
 	return socket
@@ -75,7 +83,7 @@ func TestAHarnessMayReadFromAnEmbeddersSocketAndChangeNothing(t *testing.T) {
 	}
 	stop := "/v1/conversations/" + r.conv + "/stop"
 	var script strings.Builder
-	for _, c := range [][2]string{{"POST", stop}, {"GET", "/v1/conversations"}, {"HEAD", "/v1/version"}} {
+	for _, c := range [][2]string{{"POST", stop}, {"GET", "/v1/conversations"}, {"HEAD", "/v1/version"}, {"POST", "/own/thing"}, {"GET", "/own/thing"}} {
 		fmt.Fprintf(&script, "env -u %s '%s' %s '%s' %s %s >> asked\n", scriptedEnv, self, askHost, socket, c[0], c[1])
 	}
 	if err := os.WriteFile(filepath.Join(r.cwd, "ask.sh"), []byte(script.String()), 0o600); err != nil {
@@ -87,7 +95,7 @@ func TestAHarnessMayReadFromAnEmbeddersSocketAndChangeNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "403 agent_origin\n200 \n200 \n"; string(got) != want {
+	if want := "403 agent_origin\n200 \n200 \n403 agent_origin\n202 \n"; string(got) != want {
 		t.Errorf("the harness was answered\n%swant\n%s", got, want)
 	}
 	// What the user runs is no harness, also when the embedder itself has started it.
@@ -97,6 +105,9 @@ func TestAHarnessMayReadFromAnEmbeddersSocketAndChangeNothing(t *testing.T) {
 	}
 	if status, code, err := askOn(socket, "POST", stop); status != 409 || code != host.CodeNothingRunning {
 		t.Errorf("the embedder itself was answered %d %s %v", status, code, err)
+	}
+	if status, code, err := askOn(socket, "POST", "/own/thing"); status != http.StatusAccepted {
+		t.Errorf("on its own route the user was answered %d %s %v", status, code, err)
 	}
 }
 

@@ -77,14 +77,14 @@ func serve(ctx context.Context, cfg host.Config, socket string) error {
 	return errors.Join(err, h.Close(ctx), srv.Shutdown(ctx))
 }
 
-// routes are the product's own beside those of the host.
+// routes are the product's own beside those of the host, closed to agents.
 func routes(h *host.Host) http.Handler {
 	d := &desk{h}
 	mux := http.NewServeMux()
 	mux.Handle("/v1/", h.Handler())
 	mux.HandleFunc("GET /desk/inbox", answer(d.inbox))
 	mux.HandleFunc("POST /desk/tasks", answer(d.begin))
-	return mux
+	return h.Guard(mux)
 }
 
 // desk is the product: it keeps nothing that the host keeps.
