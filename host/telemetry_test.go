@@ -3,6 +3,9 @@ package host_test
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -305,5 +308,25 @@ func TestWithoutProvidersThereIsNoTelemetry(t *testing.T) {
 				t.Errorf("traced and measured: %v", got)
 			}
 		})
+	}
+}
+
+func TestTheDocumentNamesEverySpanAndMetric(t *testing.T) {
+	source, err := os.ReadFile("telemetry.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	doc, err := os.ReadFile(filepath.Join("..", "docs", "observability.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := regexp.MustCompile(`(?m)(?:^\tspan\w+ += |\()"(ao_host\.[a-z_.]+)"`).FindAllSubmatch(source, -1)
+	if len(names) < 12 {
+		t.Fatalf("only %d names are found in the source", len(names))
+	}
+	for _, n := range names {
+		if !strings.Contains(string(doc), "`"+string(n[1])+"`") {
+			t.Errorf("docs/observability.md does not name %s", n[1])
+		}
 	}
 }
