@@ -25,8 +25,11 @@ func TestMain(m *testing.M) {
 			// PATH, and so must the demo.
 			self, err := exec.LookPath(os.Args[0])
 			if err != nil {
-				// It was started by its path, as the harness of a script.
-				self = os.Args[0]
+				// It was started by its path, as the harness of a script, or under a short
+				// PATH; the script's variable says where it is.
+				if self = os.Getenv("SELF"); self == "" {
+					self = os.Args[0]
+				}
 			}
 			os.Exit((&cli.App{
 				Args: os.Args[1:], Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr,
