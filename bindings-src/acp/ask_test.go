@@ -257,6 +257,36 @@ func TestAnInteractionThatIsRaisedAgainAfterALoadIsARestoredReview(t *testing.T)
 	}
 }
 
+func TestP1_AReviewThatIsRaisedAgainHasThePlanThatTheHistoryTold(t *testing.T) {
+	replay := func(r *acptest.Rig, params string) []abi.Effect { return r.Replay("session/update", params) }
+	late := func(r *acptest.Rig, params string) []abi.Effect { return r.Notify("session/update", params) }
+	for name, tell := range map[string]func(*acptest.Rig, string) []abi.Effect{"while it loads": replay, "after its answer": late} {
+		t.Run(name, func(t *testing.T) {
+			r := claudeAgent.rig(t)
+			r.Open(func(o *abi.Open) { o.NativeSession, o.Used, o.Generation = session, true, 2 })
+			r.Result("initialize", claudeAgent.initialize)
+			if name == "after its answer" {
+				r.Result("session/load", claudeAgent.session)
+			}
+			acptest.None(t, tell(r, updateParams(`{"sessionUpdate":"tool_call","toolCallId":"c1","kind":"switch_mode","status":"pending","title":"Approve Plan","rawInput":{}}`)), acptest.Item)
+			acptest.None(t, tell(r, updateParams(`{"sessionUpdate":"tool_call_update","toolCallId":"c1","rawInput":{"plan":"the plan"}}`)), acptest.Item)
+			// What has ended is of no more use.
+			tell(r, updateParams(`{"sessionUpdate":"tool_call","toolCallId":"c0","kind":"execute","status":"pending","title":"ls","rawInput":{"command":"ls"}}`))
+			tell(r, updateParams(`{"sessionUpdate":"tool_call_update","toolCallId":"c0","status":"completed"}`))
+			if name == "while it loads" {
+				r.Result("session/load", claudeAgent.session)
+			}
+			if saved := string(r.Save()); strings.Contains(saved, `"c0"`) {
+				t.Error("an ended call of the history is kept")
+			}
+			_, effects := r.Ask("1", "session/request_permission", exitPlan("c1", `{}`, "0.101.0"))
+			if p := acptest.One(t, effects, acptest.Proposal); p.Text != "the plan" {
+				t.Errorf("proposal %+v", p)
+			}
+		})
+	}
+}
+
 // exitPlan is the review of a version of the Claude adapter.
 func exitPlan(id, input, version string) string {
 	options := `{"kind":"allow_always","name":"Bypass","optionId":"bypassPermissions"},{"kind":"allow_always","name":"Auto","optionId":"auto"},{"kind":"allow_always","name":"Edits","optionId":"acceptEdits"},{"kind":"allow_once","name":"Manual","optionId":"default"},{"kind":"reject_once","name":"No","optionId":"plan"}`

@@ -99,7 +99,7 @@ func (r *Reducer) ask(q *Request, x *abi.Interaction, m *abi.Message, out *guest
 	x.Blocking = true
 	if t := r.cur; t != nil {
 		r.begin(t, m.Method, out)
-		x.Turn, x.NativeTurn = t.id, t.native
+		x.Turn, x.NativeTurn, t.shown = t.id, t.native, true
 	}
 	r.requests = append(r.requests, *q)
 	out.InteractionOpened(x)

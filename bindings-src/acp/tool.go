@@ -93,6 +93,33 @@ func (r *Reducer) toolCall(u *update, out *guest.Effects) {
 	r.release(func(h *heldForm) bool { return h.tool == u.tool }, out)
 }
 
+// recall keeps what a restored history tells of a call that has not ended, and shows
+// nothing: a review that is raised again can have its plan in there only.
+func (r *Reducer) recall(u *update) {
+	if u.tool == "" || u.session != r.session || u.kind != EnumSessionUpdateToolCall && u.kind != EnumSessionUpdateToolCallUpdate {
+		return
+	}
+	t := r.find(u.tool, "")
+	if t == nil {
+		if finished(u.status) {
+			return
+		}
+		r.tools = keepLast(append(r.tools, tool{id: u.tool}), maxTools)
+		t = &r.tools[len(r.tools)-1]
+	}
+	r.merge(t, u)
+	t.trim()
+	if finished(t.status) {
+		kept := r.tools[:0]
+		for i := range r.tools {
+			if &r.tools[i] != t {
+				kept = append(kept, r.tools[i])
+			}
+		}
+		r.tools = kept
+	}
+}
+
 func finished(status string) bool {
 	return status == EnumToolCallStatusCompleted || status == EnumToolCallStatusFailed
 }

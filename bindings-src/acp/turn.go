@@ -29,6 +29,8 @@ type turn struct {
 	retried bool
 	// said is the last message of the agent, where a plan is no more than that.
 	said string
+	// shown: the agent said, did or asked something.
+	shown bool
 }
 
 func (t *turn) walk(w *savedstate.Walker) {
@@ -48,6 +50,7 @@ func (t *turn) walk(w *savedstate.Walker) {
 	w.Str("message", &t.message)
 	w.Bool("retried", &t.retried)
 	w.Str("said", &t.said)
+	w.Bool("shown", &t.shown)
 }
 
 // current is the turn that interactions and children belong to.
@@ -213,6 +216,10 @@ func (r *Reducer) end(t *turn, out *guest.Effects) {
 	case t.stop:
 		e.Status = abi.TurnInterrupted
 	case t.reason == EnumStopReasonEndTurn, t.reason == "":
+		if !t.shown {
+			// Some agents tell a failure of their model so (T7).
+			out.Warning(&abi.Warning{Code: "empty_turn", Message: r.d.Title + " ended the turn without saying or doing anything; its model may have failed. Send the message again if you expected an answer."})
+		}
 	case t.reason == EnumStopReasonMaxTokens:
 		r.Warn(out, t.reason, r.d.Title+" stopped because the model reached its limit of tokens; its answer may be cut off.")
 	case t.reason == EnumStopReasonMaxTurnRequests:

@@ -233,6 +233,7 @@ func (r *Reducer) apply(u *update, replay bool, out *guest.Effects) {
 	}
 	if replay || marked || r.phase != phaseReady {
 		r.proves(u.outer)
+		r.recall(u)
 		return
 	}
 	if u.meta != nil && len(u.text) > 0 && r.d.Notice != nil && r.d.Notice(u.meta) {
@@ -241,7 +242,11 @@ func (r *Reducer) apply(u *update, replay bool, out *guest.Effects) {
 	}
 	if r.restored == abi.RestoredResumed && !r.settled {
 		// Some agents replay on after the answer (S5).
+		r.recall(u)
 		return
+	}
+	if r.cur != nil {
+		r.cur.shown = true
 	}
 	switch u.kind {
 	case EnumSessionUpdateAgentMessageChunk:

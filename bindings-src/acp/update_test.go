@@ -450,3 +450,28 @@ func TestRule20_HistoryProvesWhatTheAgentNames(t *testing.T) {
 		}
 	}
 }
+
+func TestT7_ATurnWithoutAWordIsSaidToBeEmptyAndNoOtherIs(t *testing.T) {
+	eachAgent(t, func(t *testing.T, a *agent) {
+		r := begin(t, a, abi.Settings{})
+		if w := acptest.One(t, r.Result("session/prompt", endTurn), acptest.Warning); w.Code != "empty_turn" {
+			t.Errorf("warning %+v", w)
+		}
+		for name, shows := range map[string]func(){
+			"says": func() {
+				r.Notify("session/update", `{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"x"}}}`)
+			},
+			"does": func() {
+				r.Notify("session/update", `{"sessionId":"s-1","update":{"sessionUpdate":"tool_call","toolCallId":"t","title":"x"}}`)
+			},
+			"asks": func() {
+				token, _ := r.Ask("9", "elicitation/create", `{"mode":"form","message":"?","requestedSchema":{"type":"object","properties":{"a":{"type":"string"}}},"sessionId":"s-1"}`)
+				r.Answer("request/"+token, abi.Reply{Action: abi.ActionDecline})
+			},
+		} {
+			r.Submit("t-"+name, abi.Settings{})
+			shows()
+			acptest.None(t, r.Result("session/prompt", endTurn), acptest.Warning)
+		}
+	})
+}
