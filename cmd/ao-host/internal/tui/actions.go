@@ -133,7 +133,7 @@ func (m *app) resend(clientID string) tea.Cmd {
 
 // resolve hands an answer over.
 func (m *app) resolve(card host.Interaction, a host.Answer) tea.Cmd {
-	m.busy = true
+	m.busy, m.deciding = true, card.ID
 	return m.do(func(ctx context.Context) tea.Msg {
 		_, err := m.conn.get().ResolveInput(ctx, m.id, card.ID, a)
 		return resolvedMsg{card, err}
@@ -141,7 +141,7 @@ func (m *app) resolve(card host.Interaction, a host.Answer) tea.Cmd {
 }
 
 func (m *app) resolved(r resolvedMsg) {
-	m.busy = false
+	m.busy, m.deciding = false, ""
 	p, open := m.panel.(*askPanel)
 	open = open && p.card.ID == r.card.ID
 	switch {
@@ -177,7 +177,7 @@ func gone(err error) bool {
 
 // decide implements a plan, or requests changes when there is a text.
 func (m *app) decide(p host.Proposal, feedback string) tea.Cmd {
-	m.busy = true
+	m.busy, m.deciding = true, planKey(p)
 	d := host.PlanDecision{Proposal: p.ID, Revision: p.Revision, ClientID: m.cfg.IDs(), Feedback: feedback}
 	return m.do(func(ctx context.Context) tea.Msg {
 		var err error
@@ -191,7 +191,7 @@ func (m *app) decide(p host.Proposal, feedback string) tea.Cmd {
 }
 
 func (m *app) decided(r decidedMsg) {
-	m.busy = false
+	m.busy, m.deciding = false, ""
 	p, open := m.panel.(*reviewPanel)
 	open = open && p.plan.ID == r.plan.ID
 	switch {

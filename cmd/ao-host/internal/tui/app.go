@@ -46,9 +46,10 @@ type app struct {
 	// aside are the cards and plans that the person put aside, done those that were
 	// decided on here.
 	aside, done map[string]bool
-	// busy: a decision is on its way.
-	busy   bool
-	scroll transcript
+	// busy: a decision is on its way; deciding is the card or plan it is about.
+	busy     bool
+	deciding string
+	scroll   transcript
 
 	width, height int
 	// said is the line of the program's own, warn when it is about a failure.
@@ -222,13 +223,16 @@ func (m *app) drop() {
 	switch p := m.panel.(type) {
 	case *askPanel:
 		if m.story.card(p.card.ID) == nil {
-			if !m.done[p.card.ID] {
+			if !m.done[p.card.ID] && m.deciding != p.card.ID {
 				m.tell(false, view.CardWord(p.card.Ask.Type)+": nobody has to answer it any more.")
 			}
 			m.close()
 		}
 	case *reviewPanel:
 		if open := m.plan(p.plan.ID); open == nil || open.Revision != p.plan.Revision {
+			if key := planKey(p.plan); open == nil && !m.done[key] && m.deciding != key {
+				m.tell(false, "The plan was decided on elsewhere, or is not open any more.")
+			}
 			m.close()
 		}
 	}
@@ -363,6 +367,11 @@ func (m *app) key(k tea.KeyPressMsg) tea.Cmd {
 	case "tab":
 		m.next()
 		return nil
+	case "ctrl+d":
+		// Where something is written the key deletes.
+		if m.composer.empty() && !m.writing() {
+			return m.leave()
+		}
 	}
 	switch m.focus {
 	case onPanel:
@@ -495,13 +504,21 @@ func (m *app) composerKey(k tea.KeyPressMsg) tea.Cmd {
 		return m.submit(false)
 	case s == "ctrl+s":
 		return m.submit(true)
-	case s == "ctrl+d" && m.composer.empty():
-		return m.leave()
+	case (s == "up" || s == "down") && m.composer.empty():
+		// A terminal's wheel sends these keys.
+		m.scroll.scroll(map[string]int{"up": -1, "down": 1}[s])
+		return nil
 	case s == "?" && m.composer.empty():
 		return m.show(newHelpPanel())
 	}
 	m.composer.key(k)
 	return nil
+}
+
+// writing reports that a text is typed in the panel.
+func (m *app) writing() bool {
+	w, ok := m.panel.(interface{ writing() bool })
+	return ok && m.focus == onPanel && w.writing()
 }
 
 // active reports whether something runs that a stop ends.

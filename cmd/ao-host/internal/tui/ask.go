@@ -74,9 +74,19 @@ func (p *askPanel) help() string {
 	case p.editor != nil:
 		return "Enter done · Alt+Enter new line · Esc back"
 	case slices.ContainsFunc(p.options, func(o option) bool { return o.toggles }):
-		return "↑↓ or number · Space tick · Enter done · Esc later"
+		return "↑↓ or number · Space tick · Enter done · " + p.back() + "Esc later"
+	case p.field > 0:
+		return "↑↓ or number · Enter take · " + p.back() + "Esc later"
 	}
 	return "↑↓ or number · Enter take · PgDn read · Esc later"
+}
+
+// back is the key that goes back, where there is an earlier question.
+func (p *askPanel) back() string {
+	if p.field == 0 {
+		return ""
+	}
+	return "← back · "
 }
 
 // head is everything a person needs to decide on: every supplied member, and the

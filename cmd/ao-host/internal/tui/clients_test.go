@@ -3,6 +3,7 @@ package tui_test
 import (
 	"testing"
 
+	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/host"
 )
 
@@ -66,4 +67,52 @@ func TestAWarningStaysWhileOneTypesOn(t *testing.T) {
 	delete(r.f.Fail, "Send")
 	r.Press("enter")
 	r.seesNot("The disk is full")
+}
+
+func TestOnesOwnDecisionIsNotToldAsSomebodyElses(t *testing.T) {
+	r, _ := asks(t, permission("ls"))
+	// The journal is faster than the answer to the request.
+	r.Press("1")
+	r.PressHeld("enter")
+	r.read()
+	r.seesNot("nobody has to answer it any more")
+	r.Release()
+	r.sees(composing)
+	r.seesNot("nobody has to answer it any more")
+
+	r = proposes(t, "follow-up", "# The plan\n")
+	r.Press("1")
+	r.PressHeld("enter")
+	r.read()
+	r.Release()
+	r.seesNot("decided on elsewhere")
+
+	r = proposes(t, "follow-up", "# The plan\n")
+	two := again(t, r.f)
+	two.Press("1", "enter")
+	r.sees("The plan was decided on elsewhere")
+}
+
+func TestCtrlDLeavesWhereNothingIsWritten(t *testing.T) {
+	r, _ := asks(t, permission("ls"))
+	r.Press("3", "enter", "x", "ctrl+d")
+	if r.Left() {
+		t.Fatal("it left in the middle of a text")
+	}
+	r.Press("esc", "ctrl+d")
+	if !r.Left() {
+		t.Error("it did not leave")
+	}
+}
+
+func TestALongChecklistLeavesRoomForTheRest(t *testing.T) {
+	r := sit(t, nil)
+	turn := r.send("Go")
+	p := abi.Progress{Turn: turn}
+	for range 30 {
+		p.Entries = append(p.Entries, abi.ProgressStep{Text: "A step", Status: "pending"})
+	}
+	r.f.Emit(host.EventProgress, turn, p)
+	r.Press("f5")
+	r.sees("› Go", "[ ] A step", "23 more rows here", composing)
 }

@@ -18,6 +18,8 @@ import (
 type Person struct {
 	app  *app
 	left bool
+	// held are the commands of keys whose outcome is to come later.
+	held []tea.Cmd
 }
 
 // Sit begins a chat.
@@ -246,3 +248,23 @@ func (p *Person) PlainStory(width int) string {
 
 // Stream plays a delta that the journal does not have.
 func (p *Person) Stream(d abi.Delta) { p.app.story.delta(d) }
+
+// PressHeld presses a key; what it does at the host is done, but the answer comes
+// only with Release.
+func (p *Person) PressHeld(key string) {
+	_, cmd := p.app.Update(keyNames[key])
+	if cmd == nil {
+		return
+	}
+	msg := cmd()
+	p.held = append(p.held, func() tea.Msg { return msg })
+}
+
+// Release lets the answers come.
+func (p *Person) Release() {
+	held := p.held
+	p.held = nil
+	for _, cmd := range held {
+		p.run(cmd)
+	}
+}

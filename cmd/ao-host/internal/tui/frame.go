@@ -221,8 +221,9 @@ func (m *app) statusRows(w, most int) []string {
 	if m.controls.ContinueMode != "" && !m.active() {
 		out = append(out, styleFaint.put(clip("· The agent planned and proposed no plan. Ctrl+Y goes on in mode "+display.Line(m.controls.ContinueMode)+".", w)))
 	}
-	if len(out) > most {
-		out = out[:most]
+	if over := len(out) - most; over > 0 {
+		// The end is nearest to what is written; what is cut is said.
+		out = append(out[:most-1:most-1], styleFaint.put(clip(fmt.Sprintf("  %s here", plural(over+1, "more row")), w)))
 	}
 	return out
 }

@@ -29,6 +29,9 @@ func (c *choices) paste(text string) {
 	}
 }
 
+// writing reports that a text is typed.
+func (c *choices) writing() bool { return c.editor != nil }
+
 // escape closes the editor.
 func (c *choices) escape() bool {
 	if c.editor == nil {
