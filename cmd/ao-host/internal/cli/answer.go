@@ -72,7 +72,7 @@ decision, an address "accept". A secret is read from standard input with
 	}
 	f.to.flags(a, cmd)
 	fl := cmd.Flags()
-	fl.StringVar(&f.card, "card", "", "the card: its id, or the beginning of it\n(default: the only one that is open)")
+	idFlag(fl, &f.card, "card", "", "the card: its id, or the beginning of it\n(default: the only one that is open)")
 	fl.StringArrayVar(&f.other, "other", nil, "a text of your own instead of an option, or\nFIELD=TEXT")
 	fl.Var(&f.skip, "skip", "skip what is not answered, or --skip=FIELD")
 	fl.Var(&f.none, "none", "choose none of the options, or --none=FIELD")

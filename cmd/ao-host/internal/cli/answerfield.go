@@ -277,9 +277,15 @@ func (a *App) fromStdin(f answerFlags, q *fieldAnswers) error {
 // secret reads standard input without its last line break. A person at a terminal
 // types it without seeing it.
 func (a *App) secret() (string, error) {
-	if !a.con.Interactive {
+	switch {
+	case !a.con.Interactive:
 		text, err := a.input("secret")
 		return strings.TrimSuffix(strings.TrimSuffix(text, "\n"), "\r"), err
+	case a.json:
+		return "", usagef("with --json nobody is asked; give the secret to standard input from a file or a pipe")
+	}
+	if err := a.write("(it is not shown)> "); err != nil {
+		return "", err
 	}
 	a.con.Ask(true)
 	in := a.con.Taken(<-a.con.Lines())

@@ -150,7 +150,7 @@ func exactly(names ...string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) == len(names):
-			return nil
+			return noneEmpty(cmd, args)
 		case len(names) == 0:
 			return &usageError{text: cmd.CommandPath() + " takes no arguments", command: cmd.CommandPath()}
 		}

@@ -532,3 +532,26 @@ func TestATurnThatEndsBeforeItIsFollowedIsStillToldWhole(t *testing.T) {
 		}
 	}
 }
+
+func TestAnEmptyNameIsNeverTakenForTheOneThereIs(t *testing.T) {
+	f := asking(t, question(colour))
+	f.Propose(host.Proposal{ID: "plan-3", Revision: 1, Text: "# Do"})
+	for range 2 {
+		if _, errs, code := invoke(t, f, "send", "Wait"); code != 0 {
+			t.Fatal(errs)
+		}
+	}
+	before := len(f.Calls())
+	for _, args := range [][]string{
+		{"send", "-c", "", "Hello"}, {"stop", ""}, {"stop", "--turn", ""}, {"stop", "--conversation="}, {"answer", "--card", "", "1"}, {"implement", ""}, {"request-changes", "", "shorter"},
+		{"queue", "move", "1", "--before", ""}, {"queue", "cancel", ""}, {"queue", "edit", "1", ""}, {"retry", ""}, {"send", "--client-id", "", "Hello"}, {"new", "--harness", "echo", "--id", ""},
+		{"send", "--socket", "", "Hello"}, {"send", "--url", "", "Hello"}, {"run", "--harness", "echo", "--conversation", "", "Hello"}, {"relocate", ""},
+	} {
+		if _, errs, code := invoke(t, f, args...); code != cli.ExitUsage || !strings.Contains(errs, "empty") {
+			t.Errorf("%q: exit code %d: %s", args, code, errs)
+		}
+	}
+	if calls := f.Calls()[before:]; slices.ContainsFunc(calls, func(c string) bool { return !strings.HasPrefix(c, "Close") }) {
+		t.Errorf("it was done all the same: %q", calls)
+	}
+}

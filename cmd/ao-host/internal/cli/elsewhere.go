@@ -22,9 +22,9 @@ type elsewhere struct {
 
 func (e *elsewhere) flags(root *cobra.Command) {
 	fl := root.PersistentFlags()
-	fl.StringVar(&e.socket, "socket", "", "talk to the host that serves this unix socket\ninstead of that of the data folder")
-	fl.StringVar(&e.url, "url", "", "talk to the host that serves this URL")
-	fl.StringVar(&e.tokenFile, "token-file", "", "file with the bearer token for --url")
+	idFlag(fl, &e.socket, "socket", "", "talk to the host that serves this unix socket\ninstead of that of the data folder")
+	idFlag(fl, &e.url, "url", "", "talk to the host that serves this URL")
+	idFlag(fl, &e.tokenFile, "token-file", "", "file with the bearer token for --url")
 }
 
 func (e *elsewhere) named() bool { return e.socket != "" || e.url != "" || e.tokenFile != "" }

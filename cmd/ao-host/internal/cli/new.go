@@ -47,7 +47,7 @@ unless --dir names another one; commands that are run there find it.`,
 	fl.StringVar(&n.Harness, "harness", "", "harness, see: ao-host bindings list")
 	fl.StringVar(&n.Cwd, "dir", ".", "project folder")
 	fl.StringVar(&n.Title, "title", "", "title")
-	fl.StringVar(&n.ID, "id", "", "id of your own: running the command again with\nit makes only one conversation")
+	idFlag(fl, &n.ID, "id", "", "id of your own: running the command again with\nit makes only one conversation")
 	set.flags(cmd)
 	_ = cmd.RegisterFlagCompletionFunc("harness", cobra.FixedCompletions(builtInHarnesses(), cobra.ShellCompDirectiveNoFileComp))
 	return cmd

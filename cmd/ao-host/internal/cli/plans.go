@@ -150,7 +150,7 @@ beginning of one; without it it is the one that is open.
 			if len(args) < 1 || len(args) > 2 {
 				return &usageError{text: fmt.Sprintf("%s takes what should change in one argument, after a plan or without one, and got %d arguments", cmd.CommandPath(), len(args)), command: cmd.CommandPath()}
 			}
-			return nil
+			return noneEmpty(cmd, args)
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			feedback, err := a.prompt(args[len(args)-1:])

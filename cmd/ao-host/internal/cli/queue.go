@@ -240,7 +240,7 @@ about plans and steering messages go first whatever is done here.
 	}
 	to.flags(a, cmd)
 	versionFlag(cmd, &version)
-	cmd.Flags().StringVar(&before, "before", "", "the turn that it is to run directly before")
+	idFlag(cmd.Flags(), &before, "before", "", "the turn that it is to run directly before")
 	cmd.Flags().BoolVar(&first, "first", false, "before all other messages")
 	cmd.Flags().BoolVar(&end, "end", false, "behind all others")
 	cmd.MarkFlagsMutuallyExclusive("before", "first", "end")

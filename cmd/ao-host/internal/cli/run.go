@@ -56,8 +56,8 @@ to the provider's own default.
 		RunE: func(cmd *cobra.Command, args []string) error { return a.run(cmd, f, args) },
 	}
 	fl := cmd.Flags()
-	fl.StringVar(&f.conversation, "conversation", "", "conversation to go on with: its id, or\nthe beginning of it")
-	fl.StringVar(&f.retry, "retry", "", "send this turn of the conversation again")
+	idFlag(fl, &f.conversation, "conversation", "", "conversation to go on with: its id, or\nthe beginning of it")
+	idFlag(fl, &f.retry, "retry", "", "send this turn of the conversation again")
 	fl.BoolVar(&f.repeatWork, "repeat-work", false, "with --retry: also a turn that used tools,\nwhose work may then be done twice")
 	fl.StringVar(&f.dir, "dir", ".", "project folder of a new conversation")
 	fl.StringVar(&f.title, "title", "", "title of a new conversation")

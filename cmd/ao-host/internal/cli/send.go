@@ -88,8 +88,8 @@ the turn is cancelled and the message sent, or it waits for the turn's end.
 }
 
 // clientIDFlag takes the id that makes it safe to run a command again.
-func clientIDFlag(cmd *cobra.Command, id *string) {
-	cmd.Flags().StringVar(id, "client-id", "", "id of your own for this request: running the\ncommand again with it does it only once")
+func clientIDFlag(cmd *cobra.Command, p *string) {
+	idFlag(cmd.Flags(), p, "client-id", "", "id of your own for this request: running the\ncommand again with it does it only once")
 }
 
 // message sends a message in one way or the other.
@@ -224,6 +224,6 @@ func atMost(name string) cobra.PositionalArgs {
 		if len(args) > 1 {
 			return &usageError{text: fmt.Sprintf("%s takes at most %s, and got %d arguments", cmd.CommandPath(), name, len(args)), command: cmd.CommandPath()}
 		}
-		return nil
+		return noneEmpty(cmd, args)
 	}
 }

@@ -60,7 +60,7 @@ stay in the queue, which is held until it is resumed or a message is sent.
 	}
 	to.flags(a, cmd)
 	to.orArgument(cmd, a)
-	cmd.Flags().StringVar(&turn, "turn", "", "only if this turn runs: its id, or the\nbeginning of it")
+	idFlag(cmd.Flags(), &turn, "turn", "", "only if this turn runs: its id, or the\nbeginning of it")
 	waitFlag(cmd, &wait)
 	return cmd
 }

@@ -28,7 +28,7 @@ const howNamed = `Without an id it is the conversation of the current folder, or
 folder above that has one; of several the newest with --last.`
 
 func (t *target) flags(a *App, cmd *cobra.Command) {
-	cmd.Flags().StringVarP(&t.id, "conversation", "c", "", "conversation: its id, or the beginning of it")
+	idFlag(cmd.Flags(), &t.id, "conversation", "c", "conversation: its id, or the beginning of it")
 	cmd.Flags().BoolVar(&t.last, "last", false, "the newest conversation of the current folder")
 	cmd.MarkFlagsMutuallyExclusive("conversation", "last")
 	_ = cmd.RegisterFlagCompletionFunc("conversation", a.completeConversations)
@@ -46,7 +46,7 @@ func (t *target) orArgument(cmd *cobra.Command, a *App) {
 		if len(args) == 1 {
 			t.id = args[0]
 		}
-		return nil
+		return noneEmpty(cmd, args)
 	}
 	cmd.ValidArgsFunction = a.completeConversations
 }
