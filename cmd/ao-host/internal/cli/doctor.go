@@ -31,9 +31,10 @@ with --probe each harness is started once as well, in an empty folder, up to the
 point where it could take a message.
 
 With --bundle an archive for a bug report is written: the same as JSON, how the
-conversations went by states, codes, times and sizes, the end of the daemon's log,
-and what the daemon was doing. Nothing that was said is in it, unless --with-text
-asks for it, and no value of a variable, home directory or name of the user.
+conversations went by states, codes, times and sizes, the end of the daemon's
+log, and what the daemon was doing. Nothing that was said is in it, unless
+--with-text asks for it, and no value of a variable, home directory or name of
+the user.
 
 The exit code is 7 when a harness that was named, or else all of them, the data
 folder or the daemon cannot be used.`,
