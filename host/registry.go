@@ -16,6 +16,7 @@ import (
 	"github.com/aoagents/ao-host/abi/module"
 	bindingswasm "github.com/aoagents/ao-host/bindings-wasm"
 	"github.com/aoagents/ao-host/host/internal/engine"
+	"github.com/aoagents/ao-host/internal/boundedfile"
 	"github.com/aoagents/ao-host/store"
 )
 
@@ -153,15 +154,12 @@ func (r *registry) scan(ctx context.Context) ([]listed, error) {
 }
 
 func readModule(path string) ([]byte, *Error) {
-	st, err := os.Stat(path)
-	if err == nil && st.Size() > abi.MaxModuleBytes {
-		return nil, fail(CodeModuleInvalid, "The file %s has %d bytes; at most %d are accepted.", filepath.Base(path), st.Size(), abi.MaxModuleBytes)
-	}
-	var wasm []byte
-	if err == nil {
-		wasm, err = os.ReadFile(path)
-	}
-	if err != nil {
+	wasm, err := boundedfile.Read(path, abi.MaxModuleBytes)
+	var large *boundedfile.TooLargeError
+	switch {
+	case errors.As(err, &large), errors.Is(err, boundedfile.ErrNotRegular):
+		return nil, fail(CodeModuleInvalid, "The file %s cannot be a module: %v.", filepath.Base(path), err)
+	case err != nil:
 		return nil, fail(CodeModuleTruncated, "The file %s could not be read: %v.", filepath.Base(path), err)
 	}
 	return wasm, nil

@@ -21,6 +21,7 @@ import (
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/display"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/packing"
 	"github.com/aoagents/ao-host/host"
+	"github.com/aoagents/ao-host/internal/boundedfile"
 	"github.com/aoagents/ao-host/schemas"
 )
 
@@ -247,15 +248,12 @@ func (a *App) moduleOf(name string) ([]byte, error) {
 
 // readModule reads a file of at most the size that a host loads.
 func readModule(name string) ([]byte, error) {
-	st, err := os.Stat(name)
-	if err != nil {
-		return nil, usagef("the module could not be read: %v", err)
-	}
-	if st.Size() > abi.MaxModuleBytes {
-		return nil, &host.Error{Code: host.CodeModuleInvalid, Detail: fmt.Sprintf("The file has %d bytes, and a module has at most %d.", st.Size(), abi.MaxModuleBytes)}
-	}
-	b, err := os.ReadFile(name)
-	if err != nil {
+	b, err := boundedfile.Read(name, abi.MaxModuleBytes)
+	var large *boundedfile.TooLargeError
+	switch {
+	case errors.As(err, &large):
+		return nil, &host.Error{Code: host.CodeModuleInvalid, Detail: fmt.Sprintf("The file has %d bytes, and a module has at most %d.", large.Size, large.Max)}
+	case err != nil:
 		return nil, usagef("the module could not be read: %v", err)
 	}
 	return b, nil

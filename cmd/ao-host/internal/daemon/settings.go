@@ -5,17 +5,24 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
-	"os"
+	"maps"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/aoagents/ao-host/host"
+	"github.com/aoagents/ao-host/internal/boundedfile"
 )
 
 // settingsName is the file in the data folder that a person may write.
 const settingsName = "config.json"
+
+// maxSettings bounds it, in bytes.
+const maxSettings = 1 << 20
 
 // Settings is what a person may set for a data folder, in the file config.json in
 // it. It holds for the daemon and for commands without one.
@@ -42,22 +49,15 @@ type LaunchSetting struct {
 func ReadSettings(dir string) (Settings, error) {
 	var s Settings
 	path := filepath.Join(dir, settingsName)
-	b, err := os.ReadFile(path)
+	b, err := boundedfile.Read(path, maxSettings)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return s, nil
 	}
 	if err == nil {
-		dec := json.NewDecoder(bytes.NewReader(b))
-		dec.DisallowUnknownFields()
-		err = dec.Decode(&s)
+		err = decodeSettings(b, &s)
 	}
 	if err == nil {
 		_, err = s.idleSession()
-	}
-	for id, l := range s.Launch {
-		if err == nil && len(l.Argv) == 0 {
-			err = fmt.Errorf("launch.%s.argv is empty", id)
-		}
 	}
 	if err != nil {
 		return s, &host.Error{Code: host.CodeInvalidArgument, Field: settingsName, Detail: fmt.Sprintf("The file %s cannot be used: %v.", path, err), Err: err}
@@ -80,6 +80,52 @@ func (s Settings) idleSession() (time.Duration, error) {
 		return 0, fmt.Errorf("idle_session %q: %w", s.IdleSession, err)
 	}
 	return d, nil
+}
+
+func decodeSettings(b []byte, s *Settings) error {
+	dec := json.NewDecoder(bytes.NewReader(b))
+	dec.DisallowUnknownFields()
+	err := dec.Decode(s)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return errors.New("it ends before the JSON does")
+	case errors.As(err, &wrong):
+		at := wrong.Field
+		if at == "" {
+			at = "the whole"
+		}
+		return fmt.Errorf("%s is a JSON %s, and should not be", at, wrong.Value)
+	case err != nil:
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the JSON object")
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Launch)) {
+		if err := s.Launch[id].check(); err != nil {
+			return fmt.Errorf("launch.%s.%w", id, err)
+		}
+	}
+	return nil
+}
+
+// check refuses what no system starts a program with.
+func (l LaunchSetting) check() error {
+	if len(l.Argv) == 0 || l.Argv[0] == "" {
+		return errors.New("argv names no command")
+	}
+	for i, word := range l.Argv {
+		if strings.ContainsRune(word, 0) {
+			return fmt.Errorf("argv[%d] holds a NUL character", i)
+		}
+	}
+	for i, v := range l.Env {
+		if name, _, ok := strings.Cut(v, "="); !ok || name == "" || strings.ContainsRune(v, 0) {
+			return fmt.Errorf("env[%d] is not NAME=VALUE", i)
+		}
+	}
+	return nil
 }
 
 // Apply sets in a configuration what is not set there.
