@@ -64,9 +64,17 @@ func (c *conversation) pump() bool {
 		return false
 	}
 	s, t := c.sess, c.next()
-	if s != nil && s.ending == "" && !s.agentRuns && c.needsRelaunch(t) {
-		c.endProcess("relaunch")
+	if s != nil && s.ending == "" && c.needsRelaunch(t) {
+		// A turn that the agent began itself is not cut off for it, and nothing is sent
+		// to a process that runs under something else than what was asked for.
+		if !s.agentRuns {
+			c.endProcess("relaunch")
+		}
 		return false
+	}
+	if s != nil && s.state == SessionReady {
+		// The message that it was for may have been taken out of the queue.
+		c.dropProblem(CodeRelaunch)
 	}
 	if t == nil {
 		return false

@@ -1,7 +1,11 @@
 package host_test
 
 import (
+	"os"
+	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/host"
@@ -53,5 +57,42 @@ func TestRule07_APermissionThatIsALaunchFlagIsReportedAndRelaunchedBetweenTurns(
 	}
 	if got := r.texts(abi.ItemMessage); len(got) != 4 {
 		t.Fatalf("the agent said %q", got)
+	}
+}
+
+func TestRule07_AMessageWaitsForTheEndOfTheAgentsOwnTurnWhereItNeedsARelaunch(t *testing.T) {
+	shipped, err := os.ReadFile(filepath.Join("..", "bindings-wasm", "codex.wasm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"say":"First."},{"self_turn":[{"say":"By myself."},{"hang":true}]}]},
+	 {"repeat":true,"steps":[{"say":"Done."}]}]}`, func(c *host.Config) {
+		c.Bindings = [][]byte{repack(t, shipped, flagged)}
+		c.StopGrace = 300 * time.Millisecond
+	})
+	first := r.send("Go")
+	r.untilTurn(first.ID, host.TurnCompleted)
+	r.until("the agent's own turn", func() bool { return len(r.texts(abi.ItemMessage)) == 2 })
+	r.configure(host.SettingsPatch{Permission: ptr(abi.PermissionBypass)})
+	next := r.send("And now")
+	r.until("the relaunch to be told", func() bool {
+		return slices.ContainsFunc(r.controls().Problems, func(p abi.Problem) bool { return p.Code == string(host.CodeRelaunch) })
+	})
+	if got := r.turn(next.ID); got.State != host.TurnQueued {
+		t.Fatalf("the message was given to the process with the old flags: it is %s", got.State)
+	}
+	if _, err := r.h.CancelQueued(t.Context(), r.conv, next.ID); err != nil {
+		t.Fatal(err)
+	}
+	r.until("the relaunch to be taken back", func() bool { return len(r.controls().Problems) == 0 })
+	next = r.send("And now")
+	// The agent's turn is not cut off for it; a person can end it.
+	if s := r.controls().Session; s.Generation != 1 || s.State != host.SessionReady {
+		t.Fatalf("the session while the agent works: %+v", s)
+	}
+	r.stop(host.StopOptions{})
+	r.untilTurn(next.ID, host.TurnCompleted)
+	if s := r.controls().Session; s.Generation != 2 || s.ProviderVersion != "0.153.4" {
+		t.Fatalf("the message ran in %+v", s)
 	}
 }
