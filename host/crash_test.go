@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/host"
 	"github.com/aoagents/ao-host/store"
 )
@@ -349,6 +350,25 @@ func TestRule20_WhatWaitsBehindAnUncertainDeliveryIsHeldAcrossStartsThatSettleNo
 	r.untilTurn(waits.ID, host.TurnCompleted)
 	if s := r.turn(sent.ID).State; s != host.TurnInterrupted {
 		t.Fatalf("the uncertain turn is %s", s)
+	}
+}
+
+func TestRule20_ASteerInFlightAtExitIsSettledByTheHistoryAsEveryDelivery(t *testing.T) {
+	r := newRig(t, `{"methods":{"turn/steer":[{"exit":3}]},"turns":[{"when":{"turn":1},"steps":[{"say":"Working."},{"hang":true}]},
+	 {"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`)
+	turn := r.send("Work")
+	r.until("the first words", func() bool { return len(r.texts(abi.ItemMessage)) == 1 })
+	steer := r.steer("left")
+	r.untilTurn(turn.ID, host.TurnFailed)
+	r.untilTurn(steer.ID, host.TurnUncertain)
+	next := r.send("And now")
+	r.untilTurn(next.ID, host.TurnCompleted)
+	// The history is read and does not have it, so it was put back and ran in front.
+	if got := r.turn(steer.ID); got.State != host.TurnCompleted {
+		t.Fatalf("the steer is %s (%s)", got.State, got.Evidence)
+	}
+	if got := r.texts(abi.ItemMessage); len(got) != 3 || got[1] != "I heard left." || got[2] != "I heard And now." {
+		t.Fatalf("the agent said %q", got)
 	}
 }
 

@@ -161,14 +161,18 @@ func (c *conversation) flushDelta() {
 	if !p.set {
 		return
 	}
-	b := make([]byte, 0, len(p.text)+len(p.text)/8+len(p.item)+96)
+	text := p.text
+	if c.sess != nil {
+		text = c.sess.secrets.scrubJoined(text)
+	}
+	b := make([]byte, 0, len(text)+len(text)/8+len(p.item)+96)
 	b = append(b, '{')
 	if p.turn != "" {
 		b = jsonwire.AppendField(b, "turn", p.turn)
 	}
 	b = jsonwire.AppendField(b, "item", p.item)
 	b = jsonwire.AppendField(b, "channel", string(p.channel))
-	b = jsonwire.AppendField(b, "text", p.text)
+	b = jsonwire.AppendField(b, "text", text)
 	b = append(b, '}')
 	turn, at := p.turn, p.at
 	p.set = false

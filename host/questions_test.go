@@ -301,6 +301,40 @@ func TestRule16_ASecretIsInNoPageWALLogOrExportEvenWhenEchoed(t *testing.T) {
 	}
 }
 
+// An echo that is split over frames passes the scrubbing of frames; what the host
+// puts together itself is searched again.
+func TestRule16_ASecretThatIsSplitOverDeltasIsInNoRowThatTheHostPutsTogether(t *testing.T) {
+	delta := func(text string) string {
+		return `{"notify":{"method":"item/agentMessage/delta","params":{"itemId":"cut","delta":"` + text + `"}}}`
+	}
+	r := newRig(t, `{"turns":[{"steps":[
+	 {"ask":{"id":"q","questions":[{"id":"tok","question":"Token?","options":null,"other":true,"secret":true}]}},
+	 `+delta("You said s3cr")+`,`+delta("3t-val")+`,`+delta("ue, thank you.")+`,
+	 {"exit":3}]}]}`)
+	const secret = "s3cr3t-value"
+	turn := r.send("Ask")
+	card := r.untilInput()
+	r.answer(card.ID, host.Answer{Fields: []abi.FieldAnswer{{Field: "tok", State: abi.StateAnswered, HasOther: true, Other: secret}}})
+	r.untilTurn(turn.ID, host.TurnFailed)
+	if got := strings.Join(r.texts(abi.ItemMessage), ""); got != "You said [secret], thank you." {
+		t.Fatalf("what the agent began to say is shown as %q", got)
+	}
+	r.close()
+	err := filepath.WalkDir(r.dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		b, err := os.ReadFile(path)
+		if bytes.Contains(b, []byte(secret)) {
+			t.Errorf("the secret is in %s", path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func found(t *testing.T, dir, text string) (n int) {
 	t.Helper()
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/jsonwire"
 	"github.com/aoagents/ao-host/host/internal/transport"
 )
@@ -98,6 +99,29 @@ func (b *secretBox) scrub(line []byte) []byte {
 		return line
 	}
 	return out
+}
+
+// scrubJoined searches what was put together of several frames, each of which may
+// have held a part of a secret (rule 16: final items are searched again).
+func (b *secretBox) scrubJoined(text []byte) []byte {
+	if !b.any.Load() {
+		return text
+	}
+	b.mu.RLock()
+	defer b.mu.RUnlock()
+	text, _ = b.scrubString(text)
+	return text
+}
+
+// scrubItem is scrubJoined for what a person reads of an item.
+func (b *secretBox) scrubItem(it *abi.Item) {
+	if !b.any.Load() {
+		return
+	}
+	it.Title, it.Text = string(b.scrubJoined([]byte(it.Title))), string(b.scrubJoined([]byte(it.Text)))
+	if len(it.Data) > 0 {
+		it.Data = b.scrub(it.Data)
+	}
 }
 
 func (b *secretBox) scrubText(text []byte) []byte {

@@ -230,6 +230,7 @@ func (c *conversation) steer(ctx context.Context, m Message, content []abi.Conte
 	case native:
 		t.steerOf = running.ID
 		t.claimed = true
+		t.Generation = c.sess.gen
 		c.watchTurn(t)
 		c.step(&abi.Event{Steer: &abi.Steer{Turn: running.ID, Steer: t.ID, ClientID: t.ClientID, Content: withPlaceholders(t.content), Settings: t.settings}}, "")
 	case c.caps.Steering != abi.SteeringNone:

@@ -33,6 +33,7 @@ func (c *conversation) onItem(it *abi.Item) {
 		c.dropPartial(it.ID)
 	}
 	c.noteBackground(it)
+	c.sess.secrets.scrubItem(it)
 	c.journal(EventItem, it.Turn, it.AppendJSON(make([]byte, 0, len(it.Text)+len(it.Text)/8+256)))
 }
 
@@ -80,6 +81,9 @@ func (c *conversation) compact(turnID string) {
 		}
 		c.dropPartial(id)
 		it := abi.Item{Turn: turnID, ID: id, Type: channelItem[p.channel], Status: abi.ItemIncomplete, Text: strings.ToValidUTF8(string(p.text), "\uFFFD")}
+		if c.sess != nil {
+			c.sess.secrets.scrubItem(&it)
+		}
 		c.journal(EventItem, turnID, it.AppendJSON(nil))
 	}
 	c.flushDelta()
