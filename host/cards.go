@@ -343,7 +343,7 @@ func (c *conversation) resolve(ctx context.Context, id string, a Answer) (Intera
 		// A review is also a plan: its decision is taken the same way.
 		return c.resolveReview(ctx, k, reply)
 	}
-	if err := c.claim(ctx, k, reply, nil); err != nil {
+	if err := c.claim(ctx, k, reply, "", nil); err != nil {
 		return Interaction{}, err
 	}
 	c.sess.secrets.add(secrets)
@@ -351,11 +351,12 @@ func (c *conversation) resolve(ctx context.Context, id string, a Answer) (Intera
 	return interactionView(k.Interaction), nil
 }
 
-// claim commits that this answer won.
-func (c *conversation) claim(ctx context.Context, k *card, reply abi.Reply, also func() error) error {
+// claim commits that this answer won; carrier is the turn that carries it, if it
+// goes by message.
+func (c *conversation) claim(ctx context.Context, k *card, reply abi.Reply, carrier string, also func() error) error {
 	body := reply.AppendJSON(nil)
 	return c.transact(ctx, func() error {
-		k.State, k.Reply = store.InteractionClaimed, body
+		k.State, k.Reply, k.AnswerTurnID = store.InteractionClaimed, body, carrier
 		c.tx.do(func(ctx context.Context, tx *store.Tx) error {
 			won, err := tx.ClaimInteraction(ctx, k.ID, body)
 			if err == nil && !won {
@@ -363,7 +364,7 @@ func (c *conversation) claim(ctx context.Context, k *card, reply abi.Reply, also
 			}
 			return err
 		})
-		if k.AnswerTurnID != "" {
+		if carrier != "" {
 			row := k.Interaction
 			c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateInteraction(ctx, row) })
 		}
@@ -391,9 +392,9 @@ func (c *conversation) resolveByMessage(ctx context.Context, k *card, reply abi.
 			rev = asked.SettingsRev
 		}
 	}
-	k.AnswerTurnID = c.h.cfg.IDs()
-	err := c.claim(ctx, k, reply, func() error {
-		c.acceptAs(k.AnswerTurnID, newSubmission{origin: abi.OriginAnswer, settings: settings, rev: rev, reply: reply.AppendJSON(nil), interactionID: k.ID})
+	carrier := c.h.cfg.IDs()
+	err := c.claim(ctx, k, reply, carrier, func() error {
+		c.acceptAs(carrier, newSubmission{origin: abi.OriginAnswer, settings: settings, rev: rev, reply: reply.AppendJSON(nil), interactionID: k.ID})
 		c.unblock()
 		return nil
 	})

@@ -62,10 +62,12 @@ type conversation struct {
 	// does something; unlike a hold it also keeps answers back.
 	blocked   bool
 	blockedBy Code
+	// givenUp counts the transactions that could never succeed, see broken.
+	givenUp int
 	// trouble is why the store takes nothing at the moment, nil while it does.
 	trouble error
-	// plannedLast: the newest turn to end was a completed planning turn.
-	plannedLast bool
+	// lastMode is the mode of the newest turn that ran, if it was completed.
+	lastMode string
 	// lastActive is when something happened last.
 	lastActive time.Time
 	// dirty: what Controls shows has changed.
@@ -485,6 +487,7 @@ func lasting(err error) bool {
 // the durable state is what counts.
 func (c *conversation) broken(err error) {
 	c.log.Error("a step could not be recorded and was given up", "error", err)
+	c.givenUp++
 	if rerr := c.reload(c.ctx); rerr != nil {
 		c.log.Error("the conversation could not be read again", "error", rerr)
 	}
@@ -498,8 +501,13 @@ func (c *conversation) broken(err error) {
 // transact runs a client's request as one transaction of its own. On failure
 // nothing of it is kept.
 func (c *conversation) transact(ctx context.Context, change func() error) error {
+	given := c.givenUp
 	if c.commit(); c.trouble != nil {
 		return c.trouble
+	}
+	if c.givenUp != given {
+		// What the request looked at has been read anew since.
+		return fail(CodeStoreFailed, "What happened just before could not be recorded. Read the conversation again.")
 	}
 	if err := change(); err != nil {
 		c.tx = pending{}

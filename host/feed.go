@@ -85,7 +85,8 @@ const feedPage = 500
 // everything since, then live, until ctx ends, the host is closed, or the caller
 // stops. Numbers only grow; where a finished turn's deltas were replaced by its
 // items there are gaps. The error is unknown_conversation, or resync when the
-// journal no longer goes back that far.
+// journal does not go back that far, or does not reach as far as that number, as
+// of a data folder that was restored from a backup.
 func (h *Host) Events(ctx context.Context, conversation string, after uint64) iter.Seq2[Event, error] {
 	return h.events(ctx, conversation, after, true)
 }
@@ -138,6 +139,10 @@ func (h *Host) canFollow(ctx context.Context, conversation string, after uint64)
 	}
 	if after < row.JournalFloor {
 		return fail(CodeResync, "The journal begins after event %d.", row.JournalFloor)
+	}
+	if after > row.LastSeq {
+		// Silence until it has grown past that number would look like nothing to tell.
+		return fail(CodeResync, "The journal ends with event %d, so number %d is of another one.", row.LastSeq, after)
 	}
 	return nil
 }

@@ -85,6 +85,22 @@ func TestIdempotencyKeyMakesARepeatedChangeHarmlessAlsoAfterARestart(t *testing.
 	w.ok(&k, "PATCH", w.at("/settings"), patch(4, "default"), keyHeader, "s-1")
 }
 
+func TestIdempotencyKeyOfAConsentAllowsNoOtherModule(t *testing.T) {
+	w := &web{rig: newRogueRig(t, echo), doc: readDoc(t)}
+	w.serve(w.h.Handler())
+	var b host.InstalledBinding
+	w.ok(&b, "POST", "/v1/bindings/rogue/allow", nil, keyHeader, "yes")
+	if !b.Allowed || w.allowed() != "rogue.wasm" {
+		t.Fatalf("allowed is %q: %+v", w.allowed(), b.Problem)
+	}
+	// The answer was lost, and meanwhile somebody dropped another one.
+	w.drop("rogue-next.wasm", "0.9.0")
+	w.ok(&b, "POST", "/v1/bindings/rogue/allow", nil, keyHeader, "yes")
+	if got := w.allowed(); got != "rogue.wasm" {
+		t.Fatalf("the repeated request allowed %q", got)
+	}
+}
+
 func TestIdempotencyKeyLetsOneOfManyAtOnceThrough(t *testing.T) {
 	w := newWeb(t, echo)
 	var wg sync.WaitGroup

@@ -257,7 +257,8 @@ func hostRoutes() []Route {
 			b, err := c.h.AllowBinding(ctx, c.PathValue("name"))
 			return installed(b), err
 		}, func(ctx context.Context, c *apiCall) (InstalledBinding, error) {
-			b, err := c.h.AllowBinding(ctx, c.PathValue("name"))
+			// Not again: another module may wait under this name by now.
+			b, err := c.h.named(ctx, c.PathValue("name"))
 			return installed(b), err
 		}),
 		reads("getManifest", "Manifest", "/v1/harnesses/{harness}/manifest", func(ctx context.Context, c *apiCall) (abi.Manifest, error) {

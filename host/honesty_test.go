@@ -135,6 +135,10 @@ func TestRule18_P2_APlanningTurnWithoutAPlanOffersToContinueInExecution(t *testi
 	if c.Settings.Mode != "plan" {
 		t.Fatalf("prose was read as approval: mode %q", c.Settings.Mode)
 	}
+	r.restart()
+	if c, err := r.h.Probe(t.Context(), r.conv); err != nil || c.ContinueMode != "default" {
+		t.Fatalf("after a restart the continue mode is %q, %v", c.ContinueMode, err)
+	}
 	r.configure(host.SettingsPatch{Mode: ptr(c.ContinueMode)})
 	if c := r.controls(); c.ContinueMode != "" {
 		t.Fatalf("continue mode %q is offered in execution", c.ContinueMode)

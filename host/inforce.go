@@ -46,7 +46,7 @@ func (c *conversation) tellInForce(field, want, got string) {
 // continueMode is the execution mode to offer after a planning turn that proposed
 // nothing (rule 18): prose is never read as approval, and there must be a way on.
 func (c *conversation) continueMode() string {
-	if c.catalog == nil || c.running != nil || len(c.plans) > 0 || !c.plannedLast || !c.plansIn(c.settings.Mode) {
+	if c.catalog == nil || c.running != nil || len(c.plans) > 0 || !c.plansIn(c.lastMode) || !c.plansIn(c.settings.Mode) {
 		return ""
 	}
 	i := slices.IndexFunc(c.catalog.Modes, func(m abi.ModeChoice) bool { return m.Meaning == abi.MeaningExecution })

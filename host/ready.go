@@ -123,14 +123,22 @@ func versionLess(a, b string) bool {
 }
 
 // collectUnsettled finds the uncertain turns that the session about to open
-// might settle.
+// might settle, and what the newest turn that ran left: the host may have been
+// closed since.
 func (c *conversation) collectUnsettled() error {
 	c.unsettled = nil
 	rows, err := c.h.store.Turns(c.ctx, c.id)
 	if err != nil {
 		return err
 	}
+	var last time.Time
 	for _, r := range rows {
+		if !r.StartedAt.IsZero() && r.EndedAt.After(last) {
+			last, c.lastMode = r.EndedAt, ""
+			if r.State == store.TurnCompleted {
+				c.lastMode = decodeOwn[abi.Settings](r.Settings).Mode
+			}
+		}
 		if r.State != store.TurnUncertain {
 			continue
 		}

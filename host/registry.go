@@ -245,11 +245,7 @@ func (h *Host) Bindings(ctx context.Context) ([]BindingInfo, error) {
 //
 // Errors: unknown_harness, invalid_argument, and what makes the module unusable.
 func (h *Host) AllowBinding(ctx context.Context, name string) (BindingInfo, error) {
-	list, err := h.bindings.scan(ctx)
-	if err != nil {
-		return BindingInfo{}, err
-	}
-	info, err := chosen(list, name)
+	info, err := h.named(ctx, name)
 	if err != nil {
 		return info, err
 	}
@@ -261,6 +257,15 @@ func (h *Host) AllowBinding(ctx context.Context, name string) (BindingInfo, erro
 	}
 	info.Allowed, info.Err = true, nil
 	return info, nil
+}
+
+// named returns the module that a name means, as it is now.
+func (h *Host) named(ctx context.Context, name string) (BindingInfo, error) {
+	list, err := h.bindings.scan(ctx)
+	if err != nil {
+		return BindingInfo{}, err
+	}
+	return chosen(list, name)
 }
 
 // chosen finds the module that a name means.

@@ -76,12 +76,12 @@ func (h *Host) Retry(ctx context.Context, conversation, turnID string, r RetryRe
 func (h *Host) workOf(ctx context.Context, t store.Turn) (*abi.Item, error) {
 	after, err := h.store.JournalFrom(ctx, t.ID)
 	if err != nil {
-		return nil, err
+		return nil, storeError(err)
 	}
 	for {
 		events, err := h.store.Events(ctx, t.ConversationID, after, 0)
 		if err != nil || len(events) == 0 {
-			return nil, err
+			return nil, storeError(err)
 		}
 		for _, ev := range events {
 			after = ev.Seq

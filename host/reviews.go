@@ -130,7 +130,7 @@ func (c *conversation) resolveReview(ctx context.Context, k *card, reply abi.Rep
 func (c *conversation) answerReview(ctx context.Context, p *plan, k *card, reply abi.Reply, permission abi.Permission, state store.ProposalState, feedback *PlanDecision) (Turn, error) {
 	running := c.running
 	var follow *turn
-	err := c.claim(ctx, k, reply, func() error {
+	err := c.claim(ctx, k, reply, "", func() error {
 		cont := k.TurnID
 		if state == store.ProposalImplemented && p != nil && p.body.ExecutionMode != "" && c.settings.Mode != p.body.ExecutionMode {
 			next := c.settings

@@ -227,7 +227,10 @@ func (c *conversation) endTurn(t *turn, state store.TurnState, code, message str
 	}
 	if wasRunning {
 		c.running = nil
-		c.plannedLast = state == store.TurnCompleted && c.plansIn(t.settings.Mode)
+		c.lastMode = ""
+		if state == store.TurnCompleted {
+			c.lastMode = t.settings.Mode
+		}
 		for _, field := range []string{"mode", "permission", "model", "effort"} {
 			c.tellInForce(field, "", "")
 		}
