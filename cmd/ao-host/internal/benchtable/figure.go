@@ -38,6 +38,11 @@ var Figures = []Figure{
 	{What: "start of a binding whose compiled code is cached", Package: "host/internal/engine", Name: "WarmLoad", Unit: "ns/op", AtMost: 120e6},
 	{What: "journal rows of 100 B, streamed into the store", Package: "store", Name: "StoreAppend/streamed", Unit: "rows/s"},
 	{What: "message sent, answered by the agent and its turn ended, each committed", Package: "host", Name: "Send", Unit: "ns/op"},
+	{What: "the same through the API, p50", Package: "host", Name: "Prompt", Unit: "p50-µs", AtMost: 2_000},
+	{What: "controls through the API, with 1,000 conversations, p95", Package: "host", Name: "HandlerControls", Unit: "p95-µs", AtMost: 3_000},
+	{What: "events streamed to 20 subscribers, in sum", Package: "host", Name: "HandlerFanOut", Unit: "events/s", AtLeast: 50_000},
+	{What: "command started, to the agent's first text in a warm session of a running daemon, p50", Package: "cmd/ao-host", Name: "CLIFirstChunk/daemon", Unit: "p50-ms", AtMost: 60},
+	{What: "the same without a daemon, the harness's start included, p50", Package: "cmd/ao-host", Name: "CLIFirstChunk/without", Unit: "p50-ms", AtMost: 250},
 }
 
 func (f Figure) value(results []Result) (float64, error) {
@@ -71,6 +76,10 @@ func (f Figure) show(v float64) string {
 		return significant(v) + "×"
 	case f.Unit == "ns/op" || f.Unit == "p50-ns":
 		return duration(v)
+	case strings.HasSuffix(f.Unit, "-µs"):
+		return duration(v * 1e3)
+	case strings.HasSuffix(f.Unit, "-ms"):
+		return duration(v * 1e6)
 	case f.Unit == "s":
 		return duration(v * 1e9)
 	case f.Unit == "MiB-growth":
