@@ -45,9 +45,9 @@ func (s *screen) golden(name, show string) {
 }
 
 const (
-	keyDown, keyEnter, keyEsc = "\x1b[B", "\r", "\x1b"
-	keyF2, keyF3              = "\x1bOQ", "\x1bOR"
-	keyCtrlC, keyCtrlD        = "\x03", "\x04"
+	keyDown, keyEnter, keyTab, keyEsc = "\x1b[B", "\r", "\t", "\x1b"
+	keyF2, keyF3                      = "\x1bOQ", "\x1bOR"
+	keyCtrlC, keyCtrlD                = "\x03", "\x04"
 )
 
 func TestTheChatGoesFromThePlanToTheWrittenFile(t *testing.T) {
@@ -69,7 +69,11 @@ func TestTheChatGoesFromThePlanToTheWrittenFile(t *testing.T) {
 			s.sees("ready", "As you asked: make it short", "plan 2, revision 1")
 			s.write("1" + keyEnter)
 			s.golden("done", s.sees("turn 3 completed", "Done: greeting.txt is there.", "next: mode default, permission auto", "ready"))
-			s.write(keyCtrlD)
+			s.write(keyTab)
+			s.sees("▌▸ $ /bin/bash -lc 'cat greeting.txt'")
+			s.write(keyEnter)
+			s.sees("▌▾ $ /bin/bash", "output", "│ Hallo, Welt!")
+			s.write(keyTab + keyCtrlD)
 			s.left(0, "To come back: ao-host chat ")
 			b, err := os.ReadFile(filepath.Join(s.project, "greeting.txt"))
 			if err != nil || string(b) != "Hallo, Welt!\n" {
@@ -149,6 +153,13 @@ func TestTheChatSurvivesTheDeathOfTheDaemon(t *testing.T) {
 	s.sees("ready", "Working on it.", "› half a thought")
 	s.write(keyEnter)
 	s.sees("You said: half a thought", "ready")
+	// An orderly end of the daemon is no different, and what is sent meanwhile arrives.
+	s.serve("--stop")
+	s.write("and again" + keyEnter)
+	s.sees("You said: and again", "ready")
+	if n := strings.Count(s.show(), "› and again"); n != 1 {
+		t.Errorf("the message is there %d times:\n%s", n, s.show())
+	}
 	s.write(keyCtrlD)
 	s.left(0, "To come back: ao-host chat ")
 }

@@ -173,12 +173,7 @@ func (s *screen) left(code int, text string) {
 // killDaemon ends the daemon of the data folder as a crash does.
 func (s *screen) killDaemon() {
 	s.t.Helper()
-	cmd := exec.Command(s.bin, "serve", "--background", "--json")
-	cmd.Env = s.env
-	out, err := cmd.Output()
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	out := s.serve("--background", "--json")
 	var info struct{ PID int }
 	if err := json.Unmarshal(out, &info); err != nil || info.PID <= 1 {
 		s.t.Fatalf("the daemon says %s: %v", out, err)
@@ -186,4 +181,16 @@ func (s *screen) killDaemon() {
 	if err := unix.Kill(info.PID, unix.SIGKILL); err != nil {
 		s.t.Fatal(err)
 	}
+}
+
+// serve runs the command serve beside the chat.
+func (s *screen) serve(args ...string) []byte {
+	s.t.Helper()
+	cmd := exec.Command(s.bin, append([]string{"serve"}, args...)...)
+	cmd.Env = s.env
+	out, err := cmd.Output()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return out
 }
