@@ -320,7 +320,7 @@ func TestTheDocumentNamesEverySpanAndMetric(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	names := regexp.MustCompile(`(?m)(?:^\tspan\w+ += |\()"(ao_host\.[a-z_.]+)"`).FindAllSubmatch(source, -1)
+	names := regexp.MustCompile(`(?m)(?:^\tspan\w+ += |\bm\.\w+\()"(ao_host\.[a-z_.]+)"`).FindAllSubmatch(source, -1)
 	if len(names) < 12 {
 		t.Fatalf("only %d names are found in the source", len(names))
 	}

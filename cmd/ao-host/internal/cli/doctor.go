@@ -20,21 +20,22 @@ func (a *App) doctorCommand() *cobra.Command {
 	var f doctorFlags
 	cmd := &cobra.Command{
 		Use: "doctor [HARNESS …]", Short: "Find out what works and what to do about the rest",
-		Long: `Look at the data folder, the daemon, the environment that harnesses are started
-from, and each harness: where its program is and which version it has, whether
-the binding fits it, and whether there is a trace of a sign-in. Credentials are
-not read. A daemon that runs is asked; else the folder is looked at from
-outside, and nothing in it is changed.
+		Long: `Look at the data folder, the daemon, the environment that harnesses are
+started from, and each harness: where its program is and which version it has,
+whether the binding fits it, and whether there is a trace of a sign-in.
+Credentials are not read. A daemon that runs is asked, or the host that
+--socket or --url names; else the folder is looked at from outside, and nothing
+in it is changed.
 
 No message is sent to an agent. Only programs that print their version are run;
-with --probe each harness is started once as well, in an empty folder, up to the
-point where it could take a message.
+with --probe each harness is started once as well, in an empty folder, up to
+the point where it could take a message.
 
 With --bundle an archive for a bug report is written: the same as JSON, how the
 conversations went by states, codes, times and sizes, the end of the daemon's
 log, and what the daemon was doing. Nothing that was said is in it, unless
---with-text asks for it, and no value of a variable, home directory or name of
-the user.
+--with-text asks for it, and no value of a variable, no home directory and no
+name of the user.
 
 The exit code is 7 when a harness that was named, or else all of them, the data
 folder or the daemon cannot be used.`,
@@ -112,6 +113,9 @@ func (a *App) doctor(ctx context.Context, f doctorFlags, o host.DiagnoseOptions)
 // examine asks the daemon, or looks from outside where none answers.
 func (a *App) examine(ctx context.Context, o host.DiagnoseOptions) (doctorView, error) {
 	v := doctorView{Program: host.Version()}
+	if a.there.named() {
+		return a.askOther(ctx, v, o)
+	}
 	dir, err := a.dataDir()
 	if err != nil {
 		return v, err
@@ -144,6 +148,28 @@ func (a *App) examine(ctx context.Context, o host.DiagnoseOptions) (doctorView, 
 	a.compareTerminal(&v)
 	v.Usable = v.usable(len(o.Harnesses) > 0)
 	return v, nil
+}
+
+// askOther lets the host of another program diagnose.
+func (a *App) askOther(ctx context.Context, v doctorView, o host.DiagnoseOptions) (doctorView, error) {
+	err := a.withOther(ctx, func(c core.Core) (err error) {
+		d, ok := c.(diagnoser)
+		if !ok {
+			return usagef("the host there cannot be asked what is wrong")
+		}
+		v.Diagnosis, err = d.Diagnose(ctx, o)
+		return err
+	})
+	if h := v.Host; h != nil {
+		v.Daemon.servedView = servedView{Running: true, PID: h.PID, Version: v.Version, Socket: a.there.socket, Address: a.there.url}
+	}
+	v.Usable = v.usable(len(o.Harnesses) > 0)
+	return v, err
+}
+
+// diagnoser is what a host or its client can do beside what the commands need.
+type diagnoser interface {
+	Diagnose(context.Context, host.DiagnoseOptions) (host.Diagnosis, error)
 }
 
 func (a *App) diagnose(ctx context.Context, cfg host.Config, o host.DiagnoseOptions) (host.Diagnosis, error) {

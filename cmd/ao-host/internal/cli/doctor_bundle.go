@@ -17,10 +17,6 @@ import (
 // writeBundle writes the archive for a bug report and returns its size in bytes.
 // A file that is there is not overwritten.
 func (a *App) writeBundle(ctx context.Context, path string, withText bool, v doctorView) (size int64, err error) {
-	dir, err := a.dataDir()
-	if err != nil {
-		return 0, err
-	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return 0, usagef("%s is there already; name another file", path)
@@ -41,7 +37,7 @@ func (a *App) writeBundle(ctx context.Context, path string, withText bool, v doc
 	who.Words[strings.Join(v.Environment.Path, string(filepath.ListSeparator))] = "$PATH"
 	w := bufio.NewWriter(f)
 	err = bundle.Write(ctx, w, bundle.Input{
-		Report: v, Diagnosis: v.Diagnosis, Dir: dir, Log: filepath.Join(dir, daemonLog), WithText: withText, Person: who, Now: time.Now(),
+		Report: v, Diagnosis: v.Diagnosis, Dir: v.Data.Dir, Log: filepath.Join(v.Data.Dir, daemonLog), WithText: withText, Person: who, Now: time.Now(),
 	})
 	if err = errors.Join(err, w.Flush()); err == nil {
 		if fi, serr := f.Stat(); serr == nil {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -66,7 +67,7 @@ func (v *doctorView) notFound() bool {
 func (d daemonCheck) text() string {
 	switch {
 	case d.PID > 0:
-		return fmt.Sprintf("process %d, version %s, %s", d.PID, d.Version, d.Socket)
+		return fmt.Sprintf("process %d, version %s, %s", d.PID, d.Version, display.Exact(cmp.Or(d.Socket, d.Address)))
 	case len(d.Findings) > 0:
 		return "does not answer"
 	}
