@@ -54,4 +54,15 @@ func (l *folderLock) sign(now time.Time) error {
 	return translate(lockfile.Write(l.file, lockfile.Self(now)), "lock file")
 }
 
+// check refuses a folder that was moved, removed or replaced while it was open.
+// What is written would be in files that nobody finds again, and another process
+// may have the folder of that name.
+func (l *folderLock) check(dir string) error {
+	if !lockfile.Lost(l.file, filepath.Join(dir, lockName)) {
+		return nil
+	}
+	return &Error{Code: CodeFailed, Message: fmt.Sprintf(
+		"The data folder %s was moved, removed or replaced while it was open, so nothing more is kept; end this process, and use the folder where it is now.", dir)}
+}
+
 func (l *folderLock) release() error { return lockfile.Release(l.file) }

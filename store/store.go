@@ -90,7 +90,7 @@ func Open(ctx context.Context, dir string, opts Options) (_ *Store, err error) {
 			return nil, err
 		}
 	}
-	if s.writer, err = newWriter(ctx, s.pool, path, opts); err != nil {
+	if s.writer, err = newWriter(ctx, s.pool, path, opts, func() error { return s.lock.check(dir) }); err != nil {
 		return nil, err
 	}
 	if s.reads, err = openPool(path, opts, readerPragmas); err != nil {

@@ -23,7 +23,9 @@ import (
 // A closure is run as soon as the writer is free, not when its transaction is
 // committed, so the wait for company is no idle time.
 type writer struct {
-	opts  Options
+	opts Options
+	// held says why the folder is not this store's any more.
+	held  func() error
 	queue *queue
 	conn  *sql.Conn
 	cache *stmtCache
@@ -52,12 +54,12 @@ type writer struct {
 const backlogFactor = 8
 
 // newWriter takes a connection of pool for itself.
-func newWriter(ctx context.Context, pool *sql.DB, path string, opts Options) (*writer, error) {
+func newWriter(ctx context.Context, pool *sql.DB, path string, opts Options, held func() error) (*writer, error) {
 	conn, err := pool.Conn(ctx)
 	if err != nil {
 		return nil, translate(err, "data file")
 	}
-	w := &writer{opts: opts, queue: newQueue(), conn: conn, cache: newStmtCache(conn), done: make(chan struct{})}
+	w := &writer{opts: opts, held: held, queue: newQueue(), conn: conn, cache: newStmtCache(conn), done: make(chan struct{})}
 	err = conn.Raw(func(c any) error {
 		w.raw = c.(driver.Conn).Raw()
 		return w.st.prepare(w.raw)
@@ -246,7 +248,10 @@ func (w *writer) commit() {
 		return
 	}
 	w.tx.beginClosure()
-	err := w.tx.writeHeads()
+	err := w.held()
+	if err == nil {
+		err = w.tx.writeHeads()
+	}
 	if err == nil {
 		err = translate(w.st.commit.Exec(), "data file")
 	}

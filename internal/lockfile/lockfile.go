@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"time"
 )
@@ -47,6 +48,21 @@ func Take(f *os.File) (bool, error) { return take(f) }
 // its fork and its exec a child that this process happens to start has the file open
 // too, and with it the lock.
 func Release(f *os.File) error { return errors.Join(unlock(f), f.Close()) }
+
+// Lost reports whether path no longer names the locked file: it or its folder was
+// moved, removed or replaced, so that the lock keeps nobody out any more. What
+// cannot be looked at, for want of a permission, is not lost.
+func Lost(f *os.File, path string) bool {
+	mine, err := f.Stat()
+	if err != nil {
+		return true
+	}
+	there, err := os.Stat(path)
+	if err != nil {
+		return !errors.Is(err, fs.ErrPermission)
+	}
+	return !os.SameFile(mine, there)
+}
 
 // maxRecord bounds what is read of a record, in bytes.
 const maxRecord = 4096

@@ -32,3 +32,10 @@ func LockPatience(d time.Duration) (restore func()) {
 	lockPatience = d
 	return func() { lockPatience = old }
 }
+
+// PlaceInterval sets how often a daemon looks whether its folder is still there.
+func PlaceInterval(d time.Duration) (restore func()) {
+	old := placeInterval
+	placeInterval = d
+	return func() { placeInterval = old }
+}

@@ -47,6 +47,10 @@ func (l *lock) write(version, socket, address string, now time.Time) (Info, erro
 	return i, lockfile.Write(l.file, i)
 }
 
+// lost reports whether the folder was moved, removed or replaced, so that another
+// daemon may have the place.
+func (l *lock) lost(f folder) bool { return lockfile.Lost(l.file, f.path(lockName)) }
+
 // release gives the lock up. What the file says is taken back first: nobody reads
 // about a daemon that is gone.
 func (l *lock) release() error { return errors.Join(l.file.Truncate(0), lockfile.Release(l.file)) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/http"
@@ -68,7 +69,7 @@ func Serve(ctx context.Context, cfg Config) (err error) {
 	if err != nil {
 		return err
 	}
-	s := &service{cfg: cfg, host: h, folder: f}
+	s := &service{cfg: cfg, host: h, folder: f, lock: l}
 	if err := s.listen(); err != nil {
 		return errors.Join(err, s.end())
 	}
@@ -87,6 +88,7 @@ func Serve(ctx context.Context, cfg Config) (err error) {
 	select {
 	case <-ctx.Done():
 	case err = <-failed:
+	case err = <-s.displaced(trimming):
 	}
 	cfg.Host.Logger.Info("the daemon ends")
 	return errors.Join(err, s.end())
@@ -144,6 +146,7 @@ type service struct {
 	cfg    Config
 	host   *host.Host
 	folder folder
+	lock   *lock
 	// local and tcp are nil where it does not listen.
 	local, tcp net.Listener
 	token      string
@@ -194,6 +197,24 @@ func (s *service) start() <-chan error {
 	return failed
 }
 
+// placeInterval is how often a daemon looks whether its folder is still there.
+var placeInterval = 5 * time.Second
+
+// displaced tells when the folder was moved, removed or replaced: no command finds
+// this daemon any more, and nothing that it accepts would be kept.
+func (s *service) displaced(ctx context.Context) <-chan error {
+	gone, interval := make(chan error, 1), placeInterval
+	go func() {
+		for pause(ctx, interval) == nil {
+			if s.lock.lost(s.folder) {
+				gone <- folderError(s.folder.dir, errors.New("it was moved, removed or replaced"))
+				return
+			}
+		}
+	}()
+	return gone
+}
+
 // end takes the socket away, so that no new client comes, closes the host, which
 // ends event streams with the number to go on after, and waits for the answers
 // under way.
@@ -201,8 +222,12 @@ func (s *service) end() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Drain)
 	defer cancel()
 	var errs []error
-	if s.local != nil {
-		errs = append(errs, os.Remove(s.folder.socketPath()))
+	if s.local != nil && !s.lock.lost(s.folder) {
+		// Where the lock is lost the socket may be a successor's (D3). A cleaner of
+		// temporary files may have been there first.
+		if err := os.Remove(s.folder.socketPath()); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
 	}
 	drained := make(chan struct{})
 	go func() {
