@@ -174,6 +174,10 @@ func storeError(err error) error {
 		}
 		return &Error{Code: CodeStoreFailed, Detail: err.Error() + ".", Err: err}
 	}
+	if e.Code == store.CodeClosed {
+		// Nobody but the host closes it.
+		return &Error{Code: CodeClosed, Err: err}
+	}
 	code := Code(e.Code)
 	if _, known := codeTexts[code]; !known {
 		code = CodeStoreFailed
