@@ -126,10 +126,11 @@ func (a *App) serveHere(ctx context.Context, dir string, f serveFlags) error {
 			cancel()
 		}()
 	}
-	if err := a.serveLog(dir, f.child); err != nil {
-		return err
+	var set daemon.Settings
+	err := a.serveLog(dir, f.child)
+	if err == nil {
+		set, err = daemon.ReadSettings(dir)
 	}
-	set, err := daemon.ReadSettings(dir)
 	cfg := daemon.Config{Host: host.Config{Dir: dir}, Listen: f.listen}
 	set.Apply(&cfg.Host)
 	a.observe(ctx, &cfg.Host)
@@ -137,7 +138,7 @@ func (a *App) serveHere(ctx context.Context, dir string, f serveFlags) error {
 	report := func(err error) {
 		if f.child && !reported {
 			reported = true
-			if err := daemon.Report(a.Stdout, err); err != nil {
+			if err := daemon.Report(a.Stdout, err); err != nil && cfg.Host.Logger != nil {
 				cfg.Host.Logger.Warn("the standard output could not be closed", "error", err)
 			}
 		}
