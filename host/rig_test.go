@@ -131,7 +131,7 @@ func (r *rig) close() {
 	if r.h == nil {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := r.h.Close(ctx); err != nil {
 		r.t.Errorf("close: %v", err)
@@ -147,7 +147,7 @@ func (r *rig) restart() {
 }
 
 // patience is long because the machine of a test may be busy; it only delays failures.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // until waits for cond; what names it in the failure.
 func (r *rig) until(what string, cond func() bool) {

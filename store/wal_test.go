@@ -26,7 +26,7 @@ func logSize(t *testing.T, s *store.Store) int64 {
 // eventually waits for what the writer does when it is idle.
 func eventually(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !is() {
 		if time.Now().After(deadline) {
 			t.Fatal("never: " + what)

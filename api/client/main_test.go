@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 var cacheDir string
 
 // patience only delays failures.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // primary asks a question, proposes a plan and implements it.
 const primary = `{"turns":[
@@ -83,7 +83,7 @@ func newHost(t *testing.T, script string) (h *host.Host, cwd string, reopen func
 }
 
 func closeHost(t *testing.T, h *host.Host) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	if err := h.Close(ctx); err != nil {
 		t.Errorf("close: %v", err)

@@ -31,7 +31,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience only delays failures.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // product is the example while it runs, with a window of its own and the typed
 // client that the ao-host command uses.

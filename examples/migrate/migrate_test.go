@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 }
 
 // patience only delays failures.
-const patience = 60 * time.Second
+const patience = 3 * time.Minute
 
 // windows keeps what was pushed.
 type windows struct {

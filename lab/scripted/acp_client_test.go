@@ -179,7 +179,7 @@ func (a *agent) stop() {
 	select {
 	case code := <-a.code:
 		a.code <- code
-	case <-time.After(15 * time.Second):
+	case <-time.After(time.Minute):
 		a.t.Error("the agent does not end")
 	}
 }

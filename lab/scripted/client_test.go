@@ -236,8 +236,8 @@ func (c *client) await(method string) frame {
 
 func (c *client) find(move bool, what string, pred func(*frame) bool) frame {
 	c.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
-	wake := time.AfterFunc(20*time.Second, c.cond.Broadcast)
+	deadline := time.Now().Add(time.Minute)
+	wake := time.AfterFunc(time.Minute, c.cond.Broadcast)
 	defer wake.Stop()
 	c.mu.Lock()
 	defer c.mu.Unlock()

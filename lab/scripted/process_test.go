@@ -120,7 +120,7 @@ func (c *child) code() int {
 	select {
 	case <-c.ended:
 		return c.cmd.ProcessState.ExitCode()
-	case <-time.After(15 * time.Second):
+	case <-time.After(time.Minute):
 		c.t.Fatal("the process does not end")
 		return 0
 	}

@@ -194,8 +194,8 @@ func replay(t *testing.T, recording, script, version, home string, thread string
 	position := 0
 	next := func() frame {
 		for {
-			deadline := time.Now().Add(20 * time.Second)
-			wake := time.AfterFunc(20*time.Second, c.cond.Broadcast)
+			deadline := time.Now().Add(time.Minute)
+			wake := time.AfterFunc(time.Minute, c.cond.Broadcast)
 			c.mu.Lock()
 			for position >= len(c.frames) && !c.eof && time.Now().Before(deadline) {
 				c.cond.Wait()

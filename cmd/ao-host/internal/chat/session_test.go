@@ -63,7 +63,7 @@ type run struct {
 func (r run) do(t *testing.T) (string, chat.Outcome, error) {
 	t.Helper()
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	c, err := r.fake.Create(ctx, host.NewConversation{Harness: "echo", Cwd: "/project", Settings: r.settings})
 	if err != nil {
