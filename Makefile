@@ -121,7 +121,7 @@ bench: $(BENCHSTAT) ## run the benchmarks into bin/bench.txt and summarise them
 .PHONY: bench-table
 bench-table: ## write bin/bench.txt (see bench) into the table of README.md
 	@[ -f $(BIN)/bench.txt ] || { echo "there are no results yet; run: make bench" >&2; exit 1; }
-	$(GO) run ./cmd/ao-host/internal/benchtable/cmd -in $(BIN)/bench.txt -into README.md
+	$(GO) run ./cmd/ao-host/internal/benchtable/cmd -in $(BIN)/bench.txt -figures testdata/bench-figures.json -into README.md
 
 .PHONY: support-table
 support-table: ## write what the scenarios showed of each harness into the table of README.md

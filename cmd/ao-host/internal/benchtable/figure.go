@@ -1,7 +1,9 @@
 package benchtable
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
 	"strconv"
 	"strings"
 )
@@ -9,40 +11,38 @@ import (
 // Figure is a row of the table: one metric of one benchmark.
 type Figure struct {
 	// What says in words what was measured.
-	What string
+	What string `json:"what"`
 	// Package is the end of the package's path, Name the benchmark without the prefix
 	// "Benchmark", Unit the metric.
-	Package, Name, Unit string
+	Package string `json:"package"`
+	Name    string `json:"name"`
+	Unit    string `json:"unit"`
 	// Over is a benchmark of the same package and unit that the figure is a multiple
 	// of, empty for the metric itself.
-	Over string
+	Over string `json:"over"`
 	// AtMost and AtLeast are the aim, in Unit or as a multiple; zero for none.
-	AtMost, AtLeast float64
+	AtMost  float64 `json:"at_most"`
+	AtLeast float64 `json:"at_least"`
 }
 
-// Figures are those of the README.
-var Figures = []Figure{
-	{What: "step of the Codex binding on a message of 200 B, p50", Package: "host/internal/engine", Name: "CodexDelta/sandbox/200", Unit: "p50-ns"},
-	{What: "the same on 1 KB", Package: "host/internal/engine", Name: "CodexDelta/sandbox/1024", Unit: "p50-ns", AtMost: 25_000},
-	{What: "– as a multiple of the same code built natively", Package: "host/internal/engine", Name: "CodexDelta/sandbox/1024", Unit: "p50-ns", Over: "CodexDelta/native/1024", AtMost: 6},
-	{What: "the same on 64 KB", Package: "host/internal/engine", Name: "CodexDelta/sandbox/65536", Unit: "p50-ns"},
-	{What: "– as a multiple of the same code built natively", Package: "host/internal/engine", Name: "CodexDelta/sandbox/65536", Unit: "p50-ns", Over: "CodexDelta/native/65536"},
-	{What: "schema check of a delta", Package: "schemas", Name: "SchemaCheckDelta", Unit: "ns/op", AtMost: 20_000},
-	{What: "Codex deltas of 100 B, from the line on the pipe to the committed journal", Package: "host", Name: "Pipeline/delta=100B", Unit: "deltas/s", AtLeast: 30_000},
-	{What: "ACP chunks of 100 B, the same way", Package: "host", Name: "PipelineACP/chunk=100B", Unit: "chunks/s", AtLeast: 30_000},
-	{What: "ACP chunks of 4 KB", Package: "host", Name: "PipelineACP/chunk=4096B", Unit: "chunks/s", AtLeast: 8_000},
-	{What: "memory for a burst of 100,000 deltas", Package: "host", Name: "Burst", Unit: "MiB-growth", AtMost: 64},
-	{What: "memory for one line of 64 MiB, which is skipped", Package: "host", Name: "HugeLine", Unit: "MiB-growth", AtMost: 300},
-	{What: "restored session whose history of 20,000 updates is absorbed, process start included", Package: "host", Name: "Reload", Unit: "s", AtMost: 2},
-	{What: "memory for that", Package: "host", Name: "Reload", Unit: "MiB-growth"},
-	{What: "start of a binding whose compiled code is cached", Package: "host/internal/engine", Name: "WarmLoad", Unit: "ns/op", AtMost: 120e6},
-	{What: "journal rows of 100 B, streamed into the store", Package: "store", Name: "StoreAppend/streamed", Unit: "rows/s"},
-	{What: "message sent, answered by the agent and its turn ended, each committed", Package: "host", Name: "Send", Unit: "ns/op"},
-	{What: "the same through the API, p50", Package: "host", Name: "Prompt", Unit: "p50-µs", AtMost: 2_000},
-	{What: "controls through the API, with 1,000 conversations, p95", Package: "host", Name: "HandlerControls", Unit: "p95-µs", AtMost: 3_000},
-	{What: "events streamed to 20 subscribers, in sum", Package: "host", Name: "HandlerFanOut", Unit: "events/s", AtLeast: 50_000},
-	{What: "command started, to the agent's first text in a warm session of a running daemon, p50", Package: "cmd/ao-host", Name: "CLIFirstChunk/daemon", Unit: "p50-ms", AtMost: 60},
-	{What: "the same without a daemon, the harness's start included, p50", Package: "cmd/ao-host", Name: "CLIFirstChunk/without", Unit: "p50-ms", AtMost: 250},
+// ReadFigures reads a JSON array of figures. They are data because they name what is
+// measured, bindings among it, which this program does not know.
+func ReadFigures(file string) ([]Figure, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	dec := json.NewDecoder(f)
+	dec.DisallowUnknownFields()
+	var figures []Figure
+	if err := dec.Decode(&figures); err != nil {
+		return nil, fmt.Errorf("%s: %w", file, err)
+	}
+	if len(figures) == 0 {
+		return nil, fmt.Errorf("%s has no figures", file)
+	}
+	return figures, nil
 }
 
 func (f Figure) value(results []Result) (float64, error) {

@@ -13,15 +13,20 @@ import (
 
 func main() {
 	in := flag.String("in", "", "output of go test -bench")
+	figures := flag.String("figures", "", "the figures to show")
 	into := flag.String("into", "README.md", "document with the markers")
 	flag.Parse()
-	if err := run(*in, *into); err != nil {
+	if err := run(*in, *figures, *into); err != nil {
 		_, _ = fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(in, into string) error {
+func run(in, figuresFile, into string) error {
+	figures, err := benchtable.ReadFigures(figuresFile)
+	if err != nil {
+		return err
+	}
 	f, err := os.Open(in)
 	if err != nil {
 		return err
@@ -38,7 +43,7 @@ func run(in, into string) error {
 	if err != nil {
 		return err
 	}
-	table, err := benchtable.Table(benchtable.Figures, results, benchtable.Machine{
+	table, err := benchtable.Table(figures, results, benchtable.Machine{
 		CPU: cpu, Cores: runtime.NumCPU(), Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH,
 	})
 	if err != nil {
