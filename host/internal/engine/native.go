@@ -44,9 +44,10 @@ func compileNative(ctx context.Context, m meter.Result, cache *codeCache) (n *na
 	}()
 
 	n, err = compileWith(ctx, m, room)
-	if err != nil && room != nil && room.verified > 0 && ctx.Err() == nil {
-		// The code was ours and complete, and still wazero cannot use it.
-		info.CacheErr = fmt.Errorf("engine: cached code was not usable: %w", err)
+	if err != nil && room != nil && ctx.Err() == nil {
+		// Code that was ours and complete may be of no use to wazero, and new code
+		// finds no room on a full disk. Whether the module is at fault shows without.
+		info.CacheErr = fmt.Errorf("engine: the compile cache was not usable: %w", err)
 		room.close()
 		room = nil
 		n, err = compileWith(ctx, m, nil)
