@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -164,6 +165,33 @@ func (r *rig) actor(harness string, script any, argv ...string) {
 		t.Fatalf("create: %v", err)
 	}
 	r.conv = c.ID
+	r.compiled(harness)
+}
+
+// compiling is the compiling of each harness's module, once.
+var compiling sync.Map
+
+// compiled has the module of a harness compiled before a test waits for anything else:
+// with the race detector on a busy machine that alone can take more than a minute. The
+// agent that is started for it belongs to another folder.
+func (r *rig) compiled(harness string) {
+	r.t.Helper()
+	once, _ := compiling.LoadOrStore(harness, new(sync.Once))
+	once.(*sync.Once).Do(func() {
+		ctx, cancel := context.WithTimeout(r.t.Context(), 5*patience)
+		defer cancel()
+		c, err := r.h.Create(ctx, host.NewConversation{Harness: harness, Cwd: r.t.TempDir()})
+		if err == nil {
+			_, err = r.h.Probe(ctx, c.ID)
+		}
+		// An agent that wants a sign-in is started all the same.
+		if err != nil && host.CodeOf(err) != host.CodeSignInNeeded {
+			r.t.Fatalf("probe: %v", err)
+		}
+		if err := os.Remove(r.calls()); err != nil {
+			r.t.Fatal(err)
+		}
+	})
 }
 
 // calls is the file in which a scripted agent notes the methods it is called by.
@@ -467,8 +495,6 @@ func (x *performance) implements() {
 			return false
 		case x.choice.Support == abi.SupportNone:
 			return x.toldPermission()
-		case x.choice.Support == abi.SupportStandIn:
-			return true
 		}
 		return o.Permission == x.permission
 	})
