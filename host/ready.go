@@ -15,7 +15,16 @@ import (
 // onReady takes the session as usable.
 func (c *conversation) onReady(r *abi.Ready) {
 	s := c.sess
-	if owner := c.nativeOwner(r.NativeSession); owner != "" {
+	owner, err := c.nativeOwner(r.NativeSession)
+	if err != nil {
+		// Who holds it is not known, so it may be another conversation (rule 21).
+		e := storeError(err)
+		c.setProblem(abi.Problem{Code: string(CodeOf(e)), Field: "session", Message: e.Error()})
+		c.hold(CodeOf(e))
+		s.endAfter = string(CodeOf(e))
+		return
+	}
+	if owner != "" {
 		c.setProblem(abi.Problem{Code: string(CodeNativeSessionTaken), Field: "session", Message: (&Error{Code: CodeNativeSessionTaken, Detail: "Conversation " + owner + " holds it."}).Error()})
 		c.hold(CodeNativeSessionTaken)
 		s.endAfter = string(CodeNativeSessionTaken)
@@ -65,20 +74,20 @@ func (c *conversation) onReady(r *abi.Ready) {
 }
 
 // nativeOwner returns another conversation that holds a native session.
-func (c *conversation) nativeOwner(native string) string {
+func (c *conversation) nativeOwner(native string) (string, error) {
 	if native == "" || native == c.row.NativeSession {
-		return ""
+		return "", nil
 	}
 	all, err := c.h.store.Conversations(c.ctx)
 	if err != nil {
-		return ""
+		return "", err
 	}
 	for _, o := range all {
 		if o.ID != c.id && o.Harness == c.row.Harness && o.NativeSession == native {
-			return o.ID
+			return o.ID, nil
 		}
 	}
-	return ""
+	return "", nil
 }
 
 // checkProviderVersion warns of a version outside of the manifest's range.

@@ -301,13 +301,16 @@ func (c *conversation) onLaunched(ctx context.Context, gen int64, l launched, se
 	c.launch = nil
 	if l.err != nil || aborted {
 		err := l.err
+		var left *process.Process
 		if l.proc != nil {
-			c.discard(gen, l)
+			if !c.discard(gen, l) {
+				left = l.proc
+			}
 		}
 		if aborted {
 			err = &Error{Code: CodeStartAborted}
 		}
-		c.launchFailed(gen, began, err)
+		c.launchFailed(gen, began, err, left)
 		return
 	}
 	s := &session{
@@ -376,18 +379,22 @@ func (c *conversation) saveGeneration(s *session) {
 }
 
 // discard ends a process that came too late to be wanted.
-func (c *conversation) discard(gen int64, l launched) {
+func (c *conversation) discard(gen int64, l launched) (ended bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.h.cfg.EndGrace+5*time.Second)
 	defer cancel()
-	if err := l.proc.End(ctx, c.h.cfg.EndGrace); err != nil {
+	err := l.proc.End(ctx, c.h.cfg.EndGrace)
+	if err != nil {
 		c.log.Error("an aborted harness could not be ended", "generation", gen, "pid", l.proc.PID(), "error", err)
 	}
 	_ = l.inst.Close(ctx)
 	l.binding.release(c.h.cfg.IdleSession)
+	return err == nil
 }
 
-// launchFailed ends a generation that never came to life.
-func (c *conversation) launchFailed(gen int64, began time.Time, err error) {
+// launchFailed ends a generation that never came to life. A process that is left of
+// it keeps its row open, so that nothing is started before its exit is proven
+// (rule 21).
+func (c *conversation) launchFailed(gen int64, began time.Time, err error, left *process.Process) {
 	var e *Error
 	if !errors.As(err, &e) {
 		e = &Error{Code: CodeLaunchFailed, Detail: sentence(err.Error()), Err: err}
@@ -400,6 +407,9 @@ func (c *conversation) launchFailed(gen int64, began time.Time, err error) {
 	c.watchNoStart(began, gen, e.Code)
 	exit := mustJSON(exitRecord{Code: string(e.Code)})
 	row := store.Generation{ConversationID: c.id, Number: gen, StartedAt: c.h.now(), ExitedAt: c.h.now(), Exit: exit}
+	if left != nil {
+		row.PID, row.PIDStart, row.ExitedAt = int64(left.PID()), left.StartTime(), time.Time{}
+	}
 	if e.Code == CodeExitUnproven {
 		// Nothing was spawned in this generation; the earlier one stays open.
 		c.log.Warn("the previous process may still run", "generation", gen, "error", e)
