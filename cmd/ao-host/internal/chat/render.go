@@ -417,6 +417,9 @@ func (r *Renderer) Heading(text string) {
 	r.headed = true
 }
 
+// Card shows a card that no event may have shown, once.
+func (r *Renderer) Card(i host.Interaction) { r.interaction(i) }
+
 // Paragraph writes a text as it stands, on lines of its own.
 func (r *Renderer) Paragraph(text string) { r.paragraph(text) }
 

@@ -213,7 +213,7 @@ func decisionAnswer(f answerFlags, ask abi.Interaction) (host.Answer, error) {
 		if len(f.values) > 0 {
 			return host.Answer{}, usagef("%s is a decision already; leave the other one out", flag)
 		}
-		return host.Answer{}, usagef("the request offers nothing that is %s; choose one of:\n%s", flag, offered(ask))
+		return host.Answer{}, usagef("the request offers nothing that is %s; choose one of these:\n%s", flag, offered(ask))
 	}
 	if len(f.values) != 1 {
 		return host.Answer{}, usagef("a request takes one of its decisions, and got %d:\n%s", len(f.values), offered(ask))
@@ -224,7 +224,7 @@ func decisionAnswer(f answerFlags, ask abi.Interaction) (host.Answer, error) {
 	}
 	i, err := chosen(f.values[0], names)
 	if err != nil {
-		return host.Answer{}, usagef("%v; choose one of:\n%s", err, offered(ask))
+		return host.Answer{}, usagef("%v; choose one of these:\n%s", err, offered(ask))
 	}
 	return host.Answer{Decision: ask.Decisions[i].ID, Feedback: f.feedback}, nil
 }

@@ -123,8 +123,8 @@ func TestAnAnswerThatSaysNothingClearIsRefusedAndSendsNothing(t *testing.T) {
 		want string
 	}{
 		{"nothing", question(colour), nil, "the answer is missing"},
-		{"an option that is not there", question(colour), []string{"5"}, `there is no "5"; choose one of, or a text of your own with --other`},
-		{"a word that is none", question(sizes), []string{"huge"}, `there is no "huge"; choose one of:`},
+		{"an option that is not there", question(colour), []string{"5"}, `there is no "5"; choose one of these, or a text of your own with --other`},
+		{"a word that is none", question(sizes), []string{"huge"}, `there is no "huge"; choose one of these:`},
 		{"two for one", question(colour), []string{"1", "2"}, "takes one option, and got several"},
 		{"none of one", question(colour), []string{"--none"}, "takes one option; to leave it open use --skip"},
 		{"none and some", question(sizes), []string{"1", "--none"}, "cannot have none as well"},

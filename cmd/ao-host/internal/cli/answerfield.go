@@ -155,7 +155,7 @@ func (q *fieldAnswers) option(f abi.Field, value string) (int, error) {
 	if f.Other {
 		own = ", or a text of your own with --other"
 	}
-	return 0, usagef("%v; choose one of%s:\n%s", err, own, view.Entries(entries, 78))
+	return 0, usagef("%v; choose one of these%s:\n%s", err, own, view.Entries(entries, 78))
 }
 
 func (q *fieldAnswers) other(arg string) error {

@@ -192,7 +192,9 @@ func (a *App) tellLeft(id string, r tui.Result, remote bool) error {
 	say(r.Active && a.there.named(), "The turn goes on in the host.")
 	say(r.Active && !remote, "The turn that ran is stopped: no daemon goes on with it.")
 	say(r.Waiting && remote, "A question or plan of the agent waits for you.")
-	say(r.Queued > 0 && remote, "What is in the queue runs in its turn.")
+	held := r.Queued > 0 && remote && r.Held
+	say(held, "The queue is held. To let it go on: "+a.command("queue resume", host.Conversation{ID: id}))
+	say(r.Queued > 0 && remote && !r.Held, "What is in the queue runs in its turn.")
 	say(r.Queued > 0 && !remote, "What is in the queue stays there.")
 	for _, text := range r.Unsent {
 		out = append(out, "Not sent:", display.Text(text))

@@ -142,7 +142,7 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
 		text += "; did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return &usageError{text: strings.TrimSuffix(text, "?"), command: cmd.CommandPath()}
+	return &usageError{text: text, command: cmd.CommandPath()}
 }
 
 // exactly wants the named arguments.

@@ -118,7 +118,7 @@ func describe(err error) failure {
 			advice = "See: " + use.command + " --help"
 		}
 		text := use.text
-		if !strings.Contains(text, "\n") {
+		if !strings.Contains(text, "\n") && !strings.HasSuffix(text, "?") {
 			text += "."
 		}
 		return failure{Code: codeUsage, Message: text, Advice: advice}

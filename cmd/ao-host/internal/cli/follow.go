@@ -253,6 +253,10 @@ func (f *follower) left() (chat.Outcome, bool, error) {
 }
 
 func (f *follower) asks(i host.Interaction) {
+	if !f.a.json {
+		// One that was open before this command began has not been shown by it.
+		f.render.Card(i)
+	}
 	what := view.CardWord(i.Ask.Type) + ": it waits for a person. "
 	if i.Ask.Type == abi.InteractionReview {
 		f.say(what+"Decide with:", f.a.decisions(f.conv)...)

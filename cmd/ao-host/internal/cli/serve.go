@@ -22,7 +22,7 @@ type serveFlags struct {
 func (a *App) serveCommand() *cobra.Command {
 	var f serveFlags
 	cmd := &cobra.Command{
-		Use: "serve", Short: "Be the daemon of the data folder", Args: exactly(),
+		Use: "serve", SuggestFor: []string{"daemon", "server", "start"}, Short: "Be the daemon of the data folder", Args: exactly(),
 		Long: `Be the daemon of the data folder: run its conversations and answer the other
 commands, over a socket in the data folder that only you can open. Commands that
 need a daemon start one by themselves. It ends in order with Ctrl-C or SIGTERM:

@@ -40,6 +40,8 @@ type Result struct {
 	Terminated bool
 	// Queued is the number of messages that wait.
 	Queued int
+	// Held: they wait until a person lets the queue go on.
+	Held bool
 	// Unsent is what was written and not sent.
 	Unsent []string
 }
@@ -86,7 +88,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 }
 
 func (m *app) result() Result {
-	r := Result{Core: m.conn.get(), Terminated: m.terminated, Active: m.active(), Queued: len(m.story.waiting(nil))}
+	r := Result{Core: m.conn.get(), Terminated: m.terminated, Active: m.active(), Queued: len(m.story.waiting(nil)), Held: m.story.queue.Held}
 	r.Waiting = m.waiting(func(key string) bool { return m.done[key] }) != nil
 	for _, o := range m.outbox {
 		r.Unsent = append(r.Unsent, o.text)
