@@ -2,10 +2,12 @@ package daemon_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"testing"
 	"time"
 
+	"github.com/aoagents/ao-host/api/client"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/daemon"
 	"github.com/aoagents/ao-host/host"
 )
@@ -39,5 +41,34 @@ func TestADaemonWhoseFolderWasRemovedEnds(t *testing.T) {
 		close(s.done)
 	case <-time.After(patience):
 		t.Fatal("it stays in a folder that is gone")
+	}
+}
+
+func TestADaemonWhoseSocketWasRemovedListensAgain(t *testing.T) {
+	t.Cleanup(daemon.PlaceInterval(10 * time.Millisecond))
+	dir := newFolder(t)
+	s := serve(t, daemon.Config{Host: host.Config{Dir: dir}})
+	if err := os.Remove(s.info.Socket); err != nil {
+		t.Fatal(err)
+	}
+	c := client.Unix(s.info.Socket, client.Options{})
+	defer func() {
+		if err := c.Close(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
+		if _, err := c.Version(t.Context()); err == nil {
+			break
+		} else if time.Now().After(deadline) {
+			t.Fatalf("nobody listens: %v", err)
+		}
+	}
+	if fi, err := os.Lstat(s.info.Socket); err != nil || fi.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", fi, err)
+	}
+	s.stop(t)
+	if _, err := os.Lstat(s.info.Socket); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the socket stays: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/aoagents/ao-host/host"
@@ -151,6 +152,9 @@ type service struct {
 	local, tcp net.Listener
 	token      string
 	servers    []*http.Server
+	// mu orders making the socket again and the end, which takes it away.
+	mu     sync.Mutex
+	ending bool
 }
 
 func (s *service) listen() (err error) {
@@ -210,9 +214,35 @@ func (s *service) displaced(ctx context.Context) <-chan error {
 				gone <- folderError(s.folder.dir, errors.New("it was moved, removed or replaced"))
 				return
 			}
+			s.listenAgain()
 		}
 	}()
 	return gone
+}
+
+// listenAgain makes the socket anew when somebody has removed it, as cleaners of
+// temporary files do: without its name no command finds this daemon, and none can
+// take its place.
+func (s *service) listenAgain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if _, err := os.Lstat(s.folder.socketPath()); s.ending || !errors.Is(err, fs.ErrNotExist) {
+		return
+	}
+	log := s.cfg.Host.Logger
+	ln, err := listen(s.folder.socketPath())
+	if err != nil {
+		log.Warn("the socket was removed and could not be made again", "error", err)
+		return
+	}
+	log.Warn("the socket was removed, and is made again", "socket", s.folder.socketPath())
+	// The server of the socket's first name: to shut it down ends this one too.
+	srv := s.servers[0]
+	go func() {
+		if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+			log.Warn("the new socket failed", "error", err)
+		}
+	}()
 }
 
 // end takes the socket away, so that no new client comes, closes the host, which
@@ -222,6 +252,9 @@ func (s *service) end() error {
 	ctx, cancel := context.WithTimeout(context.Background(), s.cfg.Drain)
 	defer cancel()
 	var errs []error
+	s.mu.Lock()
+	s.ending = true
+	s.mu.Unlock()
 	if s.local != nil && !s.lock.lost(s.folder) {
 		// Where the lock is lost the socket may be a successor's (D3). A cleaner of
 		// temporary files may have been there first.
