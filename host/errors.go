@@ -120,7 +120,7 @@ var codeTexts = map[Code]string{
 	CodeUnknownInteraction:  "There is no such question or request in this conversation. List the open inputs and use one of their ids.",
 	CodeUnknownProposal:     "There is no such plan in this conversation. List the plans and use one of their ids.",
 	CodeUnknownMode:         "The harness does not offer this mode. Choose one of the modes that the controls list.",
-	CodeUnknownPermission:   "This is not a permission. Use default, accept-edits, auto or bypass-permissions.",
+	CodeUnknownPermission:   "A permission is default, accept-edits, auto or bypass-permissions. Use one of these.",
 	CodeUnknownModel:        "The harness does not offer this model. Choose one of the models that the controls list.",
 	CodeUnknownEffort:       "The chosen model does not have this effort. Choose one of its efforts, or reset the effort.",
 	CodeUnknownOption:       "The harness does not offer this option or value. Choose one that the controls list.",

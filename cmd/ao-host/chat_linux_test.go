@@ -83,6 +83,20 @@ func TestTheChatGoesFromThePlanToTheWrittenFile(t *testing.T) {
 	}
 }
 
+func TestLeavingTheChatWithAHeldQueueTellsHowItGoesOn(t *testing.T) {
+	s := onScreen(t, 80, 24, `{"turns": [
+		{"repeat": true, "steps": [{"say": "Working on it."}, {"wait_interrupt": true}]}]}`, "--new", "--harness", "codex")
+	s.sees("Write a message")
+	s.write("Begin" + keyEnter)
+	s.sees("Working on it.", "turn 1 running")
+	s.write("And then" + keyEnter)
+	s.sees("1. And then")
+	s.write(keyCtrlC)
+	s.sees("turn 1 interrupted", "queue held")
+	s.write(keyCtrlD)
+	s.left(0, "The queue is held. To let it go on: ao-host queue resume -c ")
+}
+
 func TestInTheChatASecretStaysHiddenAndAQueuedMessageSurvivesAStop(t *testing.T) {
 	s := onScreen(t, 80, 24, `{"turns": [
 		{"steps": [
