@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -39,21 +40,27 @@ func TestATurnIsTracedToWhereTheEnvironmentSays(t *testing.T) {
 			t.Fatalf("%v\n%s", err, out)
 		}
 	}
+	seen := func() map[string]string {
+		mu.Lock()
+		defer mu.Unlock()
+		return maps.Clone(got)
+	}
 	run()
-	if len(got) != 0 {
+	if len(seen()) != 0 {
 		t.Fatal("it exported without being asked to")
 	}
 	run("OTEL_EXPORTER_OTLP_ENDPOINT=" + srv.URL)
+	sent := seen()
 	for path, want := range map[string][]string{
 		"/v1/traces":  {"ao_host.turn", "ao_host.queue", "ao_host.session.start", "ao_host.step", "completed"},
 		"/v1/metrics": {"ao_host.turn.duration", "ao_host.step.fuel"},
 	} {
 		for _, part := range want {
-			if !strings.Contains(got[path], part) {
+			if !strings.Contains(sent[path], part) {
 				t.Errorf("%s holds no %q", path, part)
 			}
 		}
-		if strings.Contains(got[path], "CANARY") || strings.Contains(got[path], dir) {
+		if strings.Contains(sent[path], "CANARY") || strings.Contains(sent[path], dir) {
 			t.Errorf("%s holds what was said, or a path", path)
 		}
 	}
