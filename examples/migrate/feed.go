@@ -36,7 +36,9 @@ func Feed(ctx context.Context, h *host.Host, threads Threads, w Windows, thread 
 			// Text that streams is written down with what ends it.
 			continue
 		}
-		if err := threads.SetSeen(ctx, thread, ev.Seq); err != nil {
+		// What was pushed is written down even if the product ends just now: it would
+		// else be pushed again.
+		if err := threads.SetSeen(context.WithoutCancel(ctx), thread, ev.Seq); err != nil {
 			return err
 		}
 	}
