@@ -2,7 +2,6 @@ package host_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -15,13 +14,7 @@ import (
 // bookModule builds testdata/book, a dialect of a few lines over the shared reducer,
 // and packs it with the schemas of the protocol, as the author of a binding does.
 var bookModule = sync.OnceValues(func() ([]byte, error) {
-	out := filepath.Join(cacheDir, "book.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-buildvcs=false", "-ldflags=-s -w", "-o", out, "./testdata/book")
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	if b, err := cmd.CombinedOutput(); err != nil {
-		return nil, &host.Error{Code: "build", Detail: string(b)}
-	}
-	raw, err := os.ReadFile(out)
+	raw, err := buildGuest("book")
 	if err != nil {
 		return nil, err
 	}

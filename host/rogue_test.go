@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -18,13 +17,7 @@ import (
 // rogueModule builds testdata/rogue and packs it with the manifest and schemas of
 // the shipped binding, under a harness id of its own.
 var rogueModule = sync.OnceValues(func() ([]byte, error) {
-	out := filepath.Join(cacheDir, "rogue.wasm")
-	cmd := exec.Command("go", "build", "-buildmode=c-shared", "-trimpath", "-ldflags=-s -w", "-o", out, "./testdata/rogue")
-	cmd.Env = append(os.Environ(), "GOOS=wasip1", "GOARCH=wasm", "CGO_ENABLED=0")
-	if b, err := cmd.CombinedOutput(); err != nil {
-		return nil, &host.Error{Code: "build", Detail: string(b)}
-	}
-	raw, err := os.ReadFile(out)
+	raw, err := buildGuest("rogue")
 	if err != nil {
 		return nil, err
 	}
