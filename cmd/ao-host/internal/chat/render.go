@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strconv"
@@ -67,27 +66,27 @@ func NewRenderer(w io.Writer, width int, color bool) *Renderer {
 func (r *Renderer) Event(ev host.Event) error {
 	switch ev.Type {
 	case host.EventTurn:
-		return decode(ev, r.turn)
+		return view.Read(ev, r.turn)
 	case host.EventDelta:
-		return decode(ev, r.delta)
+		return view.Read(ev, r.delta)
 	case host.EventItem:
-		return decode(ev, r.item)
+		return view.Read(ev, r.item)
 	case host.EventProgress:
-		return decode(ev, r.checklist)
+		return view.Read(ev, r.checklist)
 	case host.EventInteraction:
-		return decode(ev, r.interaction)
+		return view.Read(ev, r.interaction)
 	case host.EventProposal:
-		return decode(ev, r.proposal)
+		return view.Read(ev, r.proposal)
 	case host.EventRelocated:
-		return decode(ev, func(to host.Relocation) { r.notice("*", "The conversation goes on in "+display.Exact(to.Cwd)) })
+		return view.Read(ev, func(to host.Relocation) { r.notice("*", "The conversation goes on in "+display.Exact(to.Cwd)) })
 	case host.EventSettings:
-		return decode(ev, func(s host.SettingsEvent) {
+		return view.Read(ev, func(s host.SettingsEvent) {
 			if s.Cause == "implement" {
 				r.notice("", "remembered from now on: "+view.Settings(s.Settings))
 			}
 		})
 	case host.EventQueue:
-		return decode(ev, func(q host.Queue) {
+		return view.Read(ev, func(q host.Queue) {
 			switch {
 			case q.Held && r.saidProblem(string(q.Reason)):
 				// The problem says more than the reason that follows from it.
@@ -98,29 +97,16 @@ func (r *Renderer) Event(ev host.Event) error {
 			}
 		})
 	case host.EventWarning:
-		return decode(ev, func(w abi.Warning) { r.notice("!", view.Advice(w.Code, w.Message)) })
+		return view.Read(ev, func(w abi.Warning) { r.notice("!", view.Advice(w.Code, w.Message)) })
 	case host.EventProblem:
-		return decode(ev, r.problem)
+		return view.Read(ev, r.problem)
 	case host.EventObserved:
-		return decode(ev, func(o abi.Observed) { r.observed = o })
+		return view.Read(ev, func(o abi.Observed) { r.observed = o })
 	case host.EventAgentTurn:
-		return decode(ev, func(a host.AgentTurn) {
-			if a.Running {
-				r.notice("*", "The agent began to work by itself.")
-			} else {
-				r.notice("*", "The agent ended what it began by itself.")
-			}
+		return view.Read(ev, func(a host.AgentTurn) {
+			r.notice("*", view.ByItself(a))
 		})
 	}
-	return nil
-}
-
-func decode[T any](ev host.Event, show func(T)) error {
-	var v T
-	if err := json.Unmarshal(ev.Body, &v); err != nil {
-		return fmt.Errorf("event %d of type %s cannot be read: %w", ev.Seq, ev.Type, err)
-	}
-	show(v)
 	return nil
 }
 

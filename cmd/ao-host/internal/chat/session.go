@@ -232,13 +232,13 @@ func (s *Session) event(ev host.Event) error {
 func (s *Session) note(ev host.Event) error {
 	switch ev.Type {
 	case host.EventTurn:
-		return decode(ev, s.turn)
+		return view.Read(ev, s.turn)
 	case host.EventQueue:
-		return decode(ev, func(q host.Queue) { s.held = q.Held })
+		return view.Read(ev, func(q host.Queue) { s.held = q.Held })
 	case host.EventInteraction:
-		return decode(ev, s.card)
+		return view.Read(ev, s.card)
 	case host.EventProposal:
-		return decode(ev, func(p host.Proposal) {
+		return view.Read(ev, func(p host.Proposal) {
 			if s.active != nil && s.active.id == p.ID && (p.State != host.ProposalOpen || p.Revision != s.active.revision) {
 				s.active = nil
 				s.Console.Hush()

@@ -1,7 +1,6 @@
 package tui
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -50,61 +49,48 @@ func (s *story) apply(ev host.Event) error {
 	s.seq = max(s.seq, ev.Seq)
 	switch ev.Type {
 	case host.EventConversationCreated:
-		return read(ev, func(c host.Conversation) { s.conv = c })
+		return view.Read(ev, func(c host.Conversation) { s.conv = c })
 	case host.EventRelocated:
-		return read(ev, func(r host.Relocation) {
+		return view.Read(ev, func(r host.Relocation) {
 			s.conv.Cwd = r.Cwd
 			s.notice("*", "The conversation goes on in "+display.Exact(r.Cwd))
 		})
 	case host.EventTurn:
-		return read(ev, s.turn)
+		return view.Read(ev, s.turn)
 	case host.EventQueue:
-		return read(ev, s.queued)
+		return view.Read(ev, s.queued)
 	case host.EventDelta:
-		return read(ev, s.delta)
+		return view.Read(ev, s.delta)
 	case host.EventItem:
-		return read(ev, s.item)
+		return view.Read(ev, s.item)
 	case host.EventProgress:
-		return read(ev, func(p abi.Progress) { s.progress = p })
+		return view.Read(ev, func(p abi.Progress) { s.progress = p })
 	case host.EventInteraction:
-		return read(ev, s.interaction)
+		return view.Read(ev, s.interaction)
 	case host.EventProposal:
-		return read(ev, s.proposal)
+		return view.Read(ev, s.proposal)
 	case host.EventSettings:
-		return read(ev, s.settings)
+		return view.Read(ev, s.settings)
 	case host.EventObserved:
-		return read(ev, func(o abi.Observed) { s.observed = o })
+		return view.Read(ev, func(o abi.Observed) { s.observed = o })
 	case host.EventUsage:
-		return read(ev, s.used)
+		return view.Read(ev, s.used)
 	case host.EventWarning:
-		return read(ev, func(w abi.Warning) { s.notice("!", view.Advice(w.Code, w.Message)) })
+		return view.Read(ev, func(w abi.Warning) { s.notice("!", view.Advice(w.Code, w.Message)) })
 	case host.EventProblem:
-		return read(ev, s.problem)
+		return view.Read(ev, s.problem)
 	case host.EventSessionInfo:
-		return read(ev, func(i abi.SessionInfo) {
+		return view.Read(ev, func(i abi.SessionInfo) {
 			if s.conv.Title == "" {
 				s.conv.Title = i.Title
 			}
 		})
 	case host.EventAgentTurn:
-		return read(ev, func(a host.AgentTurn) {
+		return view.Read(ev, func(a host.AgentTurn) {
 			s.byItself = a.Running
-			if a.Running {
-				s.notice("*", "The agent began to work by itself.")
-			} else {
-				s.notice("*", "The agent ended what it began by itself.")
-			}
+			s.notice("*", view.ByItself(a))
 		})
 	}
-	return nil
-}
-
-func read[T any](ev host.Event, do func(T)) error {
-	var v T
-	if err := json.Unmarshal(ev.Body, &v); err != nil {
-		return fmt.Errorf("event %d of type %s cannot be read: %w", ev.Seq, ev.Type, err)
-	}
-	do(v)
 	return nil
 }
 
