@@ -13,22 +13,7 @@ import (
 )
 
 // BenchmarkPipelineACP is BenchmarkPipeline for chunks over the Agent Client Protocol.
-func BenchmarkPipelineACP(b *testing.B) {
-	for _, size := range []int{100, 4096} {
-		b.Run(fmt.Sprintf("chunk=%dB", size), func(b *testing.B) {
-			r := newACPBenchRig(b, `{"turns":[{"repeat":true,"steps":[`+burst(b.N, size)+`]}]}`)
-			if _, err := r.h.Probe(b.Context(), r.conv); err != nil {
-				b.Fatal(err)
-			}
-			c := newCost()
-			b.ResetTimer()
-			turn := r.send("Go")
-			r.untilTurnSoon(turn.ID)
-			b.StopTimer()
-			c.report(b, "chunk")
-		})
-	}
-}
+func BenchmarkPipelineACP(b *testing.B) { pipeline(b, "chunk", newACPBenchRig) }
 
 // replayed is the length of the history in BenchmarkReload.
 const replayed = 20_000

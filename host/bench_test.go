@@ -12,9 +12,14 @@ import (
 // the line on the pipe through schema check, sandboxed step and input log to the
 // committed journal. The child is a real process that shares the two cores.
 func BenchmarkPipeline(b *testing.B) {
+	pipeline(b, "delta", func(b *testing.B, script string) *rig { return newBenchRig(b, script) })
+}
+
+// pipeline streams b.N chunks of each size in one turn.
+func pipeline(b *testing.B, unit string, open func(*testing.B, string) *rig) {
 	for _, size := range []int{100, 4096} {
-		b.Run(fmt.Sprintf("delta=%dB", size), func(b *testing.B) {
-			r := newBenchRig(b, `{"turns":[{"repeat":true,"steps":[`+burst(b.N, size)+`]}]}`)
+		b.Run(fmt.Sprintf("%s=%dB", unit, size), func(b *testing.B) {
+			r := open(b, `{"turns":[{"repeat":true,"steps":[`+burst(b.N, size)+`]}]}`)
 			if _, err := r.h.Probe(b.Context(), r.conv); err != nil {
 				b.Fatal(err)
 			}
@@ -23,7 +28,7 @@ func BenchmarkPipeline(b *testing.B) {
 			turn := r.send("Go")
 			r.untilTurnSoon(turn.ID)
 			b.StopTimer()
-			c.report(b, "delta")
+			c.report(b, unit)
 		})
 	}
 }
