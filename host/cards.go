@@ -88,6 +88,7 @@ func (c *conversation) onInteractionOpened(a *abi.Interaction) {
 	c.sess.log.Info("the agent asks", "interaction", k.ID, "turn", k.TurnID)
 	row := k.Interaction
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.InsertInteraction(ctx, row) })
+	c.keepPlace(k.TurnID)
 	c.journalCard(k)
 	for _, id := range sortedKeys(c.plans) {
 		if p := c.plans[id]; p.Key == k.Key && c.reviewOf(p) {

@@ -78,3 +78,27 @@ func TestPlanQuestionAnswerChangesImplementRunsWithTheRememberedPermission(t *te
 		t.Fatalf("a repeated Implement gave %v, %v; want the first result (rule 17)", again.ID, err)
 	}
 }
+
+func TestWhatIntroducesAPlanStandsBeforeItAlsoForWhoReadsLater(t *testing.T) {
+	r := newRig(t, primary)
+	r.configure(host.SettingsPatch{Mode: ptr("plan")})
+	turn := r.send("Take notes")
+	r.answer(r.untilInput().ID, host.Answer{Fields: []abi.FieldAnswer{{Field: "name", State: abi.StateAnswered, Selected: []int64{0}}}})
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	r.until("the deltas to be replaced", func() bool { return len(bodies[abi.Delta](r, host.EventDelta)) == 0 })
+	var introduced, proposed uint64
+	for _, ev := range r.journal() {
+		switch {
+		case introduced == 0 && ev.Type == host.EventItem && strings.Contains(string(ev.Body), "Thanks."):
+			introduced = ev.Seq
+		case proposed == 0 && ev.Type == host.EventProposal:
+			proposed = ev.Seq
+		}
+	}
+	if introduced == 0 || proposed == 0 || introduced > proposed {
+		t.Fatalf("the introduction is event %d, the plan %d", introduced, proposed)
+	}
+	if said := r.texts(abi.ItemMessage); len(said) == 0 || strings.Count(strings.Join(said, "\n"), "Thanks.") != 1 {
+		t.Fatalf("said %q", said)
+	}
+}

@@ -46,6 +46,7 @@ func (c *conversation) onProposal(e *abi.Proposal) {
 	c.plans[p.ID] = p
 	row := p.Proposal
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.InsertProposal(ctx, row) })
+	c.keepPlace(p.TurnID)
 	c.journalValue(EventProposal, p.TurnID, proposalView(row))
 	c.dirty, c.tx.urgent = true, true
 }

@@ -25,6 +25,8 @@ type partial struct {
 	turn    string
 	channel abi.Channel
 	text    []byte
+	// placed: the item has its place in the journal, see keepPlace.
+	placed bool
 }
 
 // onItem journals an item; a finished one replaces its deltas at the turn's end.
@@ -70,6 +72,22 @@ func (c *conversation) dropPartial(item string) {
 
 var channelItem = map[abi.Channel]abi.ItemType{
 	abi.ChannelText: abi.ItemMessage, abi.ChannelReasoning: abi.ItemReasoning, abi.ChannelPlan: abi.ItemPlan, abi.ChannelOutput: abi.ItemCommand,
+}
+
+// keepPlace journals the texts of a turn that still stream, as items that run, before
+// a card or a plan. Their deltas go at the turn's end, and the finished items alone
+// would stand behind what they led to: who reads later would be told another order.
+func (c *conversation) keepPlace(turnID string) {
+	for _, id := range sortedKeys(c.partials) {
+		p := c.partials[id]
+		if p.turn != turnID || p.placed || p.channel != abi.ChannelText && p.channel != abi.ChannelReasoning {
+			continue
+		}
+		p.placed = true
+		it := abi.Item{Turn: turnID, ID: id, Type: channelItem[p.channel], Status: abi.ItemRunning, Text: strings.ToValidUTF8(string(p.text), "")}
+		c.sess.secrets.scrubItem(&it)
+		c.journal(EventItem, turnID, it.AppendJSON(nil))
+	}
 }
 
 // compact replaces a turn's deltas by its items.
