@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,7 +88,15 @@ func (s *screen) open(width, height int, dir string, argv ...string) {
 			_, _ = s.master.Write(buf[:n])
 		}
 	}()
-	s.t.Cleanup(func() { _ = s.vt.Close(); <-answers })
+	s.t.Cleanup(func() {
+		// Closing the emulator itself races with a read that waits; the end of its
+		// pipe ends that first.
+		if pipe, ok := s.vt.InputPipe().(io.Closer); ok {
+			_ = pipe.Close()
+		}
+		<-answers
+		_ = s.vt.Close()
+	})
 }
 
 // play feeds what was printed since the last time.
