@@ -55,8 +55,9 @@ type conversation struct {
 	holdUnsettled bool
 	probes        []chan error
 	partials      map[string]*partial
-	// partialBytes is the text in partials.
+	// partialBytes is the text in partials, partialSeq numbers them.
 	partialBytes int
+	partialSeq   uint64
 	sparePartial []byte
 	// blocked: the last attempt failed, so nothing is started until a person
 	// does something; unlike a hold it also keeps answers back.

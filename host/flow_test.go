@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
@@ -76,6 +77,35 @@ func TestPlanQuestionAnswerChangesImplementRunsWithTheRememberedPermission(t *te
 	again, err := r.h.ContinuePlan(t.Context(), r.conv, host.PlanDecision{Proposal: revised.ID, Revision: revised.Revision})
 	if err != nil || again.ID != impl.ID {
 		t.Fatalf("a repeated Implement gave %v, %v; want the first result (rule 17)", again.ID, err)
+	}
+}
+
+func TestTextsThatNeverEndKeepTheirPlaceAndWhoSaidThem(t *testing.T) {
+	r := newRogueRig(t, `{"turns":[{"steps":[{"run":{"command":"make","approve":true}},{"say":"Done."}]}]}`)
+	turn := r.send("murmur")
+	card := r.untilInput()
+	r.answer(card.ID, host.Answer{Decision: decision(t, card, abi.AllowOnce)})
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	var got []string
+	for _, ev := range r.journal() {
+		switch ev.Type {
+		case host.EventInteraction:
+			got = append(got, "card")
+		case host.EventItem:
+			var it abi.Item
+			if err := json.Unmarshal(ev.Body, &it); err != nil {
+				t.Fatal(err)
+			}
+			if strings.HasPrefix(it.Text, "Text of ") {
+				got = append(got, strings.TrimSpace(it.Text+" "+string(it.Status)+" "+it.Child))
+			}
+		}
+	}
+	// Open, claimed and closed is the card.
+	want := "Text of c running, Text of b running kid, Text of a running, card, card, card, " +
+		"Text of c incomplete, Text of b incomplete kid, Text of a incomplete"
+	if strings.Join(got, ", ") != want {
+		t.Fatalf("told:\n%s\nwant:\n%s", strings.Join(got, ", "), want)
 	}
 }
 

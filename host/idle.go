@@ -65,6 +65,10 @@ func (c *conversation) rest() {
 	c.endProcess(endingIdle)
 }
 
+// runningItem is an item that has begun: the turn it belongs to, and the native
+// session of the child agent whose it is.
+type runningItem struct{ turn, child string }
+
 // noteBackground remembers what goes on in the harness: a command may outlive the
 // turn that began it.
 func (c *conversation) noteBackground(it *abi.Item) {
@@ -75,7 +79,7 @@ func (c *conversation) noteBackground(it *abi.Item) {
 	if it.Status != abi.ItemRunning {
 		delete(s.background, it.ID)
 	} else if len(s.background) < maxBackground {
-		s.background[it.ID] = it.Turn
+		s.background[it.ID] = runningItem{turn: it.Turn, child: it.Child}
 	}
 }
 
@@ -84,8 +88,8 @@ func (c *conversation) dropBackground(turn string) {
 	if c.sess == nil {
 		return
 	}
-	for id, t := range c.sess.background {
-		if t == turn {
+	for id, it := range c.sess.background {
+		if it.turn == turn {
 			delete(c.sess.background, id)
 		}
 	}

@@ -96,8 +96,8 @@ type session struct {
 	// observing: the process table is about to be read, which it was at observedAt.
 	observing  bool
 	observedAt time.Time
-	// background are the items that run, by id, with the turn that began them.
-	background map[string]string
+	// background are the items that run, by id.
+	background map[string]runningItem
 	// continued counts the requests that an answer also held for, by its key.
 	continued map[string]int
 }
@@ -317,7 +317,7 @@ func (c *conversation) onLaunched(ctx context.Context, gen int64, l launched, se
 		gen: gen, dir: l.dir, log: c.log.With("generation", gen), binding: l.binding, set: l.set, inst: l.inst, proc: l.proc,
 		exited: l.proc.Done(), inputDone: make(chan struct{}), state: SessionStarting, slowAt: time.Now().Add(c.h.cfg.StartSlow),
 		calls: map[string]*call{}, requests: map[string]*request{}, timers: map[string]time.Time{},
-		background: map[string]string{}, cardByOut: map[uint64]string{}, turnByOut: map[uint64]string{}, seen: map[string]bool{},
+		background: map[string]runningItem{}, cardByOut: map[uint64]string{}, turnByOut: map[uint64]string{}, seen: map[string]bool{},
 		secrets: newSecretBox(), watch: c.watchSession(began),
 	}
 	s.validator = &validator{}

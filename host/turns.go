@@ -1,8 +1,10 @@
 package host
 
 import (
+	"cmp"
 	"context"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,8 +25,11 @@ const (
 // partial is the streamed text of an item that has not ended.
 type partial struct {
 	turn    string
+	child   string
 	channel abi.Channel
 	text    []byte
+	// seq orders the items by when they began to stream.
+	seq uint64
 	// placed: the item has its place in the journal, see keepPlace.
 	placed bool
 }
@@ -47,7 +52,8 @@ func (c *conversation) keepPartial(d *abi.Delta) {
 		if len(c.partials) >= maxPartials {
 			return
 		}
-		p = &partial{turn: d.Turn, channel: d.Channel, text: c.sparePartial}
+		c.partialSeq++
+		p = &partial{turn: d.Turn, child: c.sess.background[d.Item].child, channel: d.Channel, text: c.sparePartial, seq: c.partialSeq}
 		c.sparePartial = nil
 		c.partials[d.Item] = p
 	}
@@ -74,35 +80,48 @@ var channelItem = map[abi.Channel]abi.ItemType{
 	abi.ChannelText: abi.ItemMessage, abi.ChannelReasoning: abi.ItemReasoning, abi.ChannelPlan: abi.ItemPlan, abi.ChannelOutput: abi.ItemCommand,
 }
 
+// partialsOf names the items of a turn that still stream, in the order they began.
+func (c *conversation) partialsOf(turnID string) []string {
+	var ids []string
+	for id, p := range c.partials {
+		if p.turn == turnID {
+			ids = append(ids, id)
+		}
+	}
+	slices.SortFunc(ids, func(a, b string) int { return cmp.Compare(c.partials[a].seq, c.partials[b].seq) })
+	return ids
+}
+
+// journalPartial journals what has come of an item.
+func (c *conversation) journalPartial(id string, p *partial, status abi.ItemStatus, badUTF8 string) {
+	it := abi.Item{Turn: p.turn, ID: id, Type: channelItem[p.channel], Status: status, Child: p.child, Text: strings.ToValidUTF8(string(p.text), badUTF8)}
+	if c.sess != nil {
+		c.sess.secrets.scrubItem(&it)
+	}
+	c.journal(EventItem, p.turn, it.AppendJSON(nil))
+}
+
 // keepPlace journals the texts of a turn that still stream, as items that run, before
 // a card or a plan. Their deltas go at the turn's end, and the finished items alone
 // would stand behind what they led to: who reads later would be told another order.
 func (c *conversation) keepPlace(turnID string) {
-	for _, id := range sortedKeys(c.partials) {
+	for _, id := range c.partialsOf(turnID) {
 		p := c.partials[id]
-		if p.turn != turnID || p.placed || p.channel != abi.ChannelText && p.channel != abi.ChannelReasoning {
+		if p.placed || p.channel != abi.ChannelText && p.channel != abi.ChannelReasoning {
 			continue
 		}
 		p.placed = true
-		it := abi.Item{Turn: turnID, ID: id, Type: channelItem[p.channel], Status: abi.ItemRunning, Text: strings.ToValidUTF8(string(p.text), "")}
-		c.sess.secrets.scrubItem(&it)
-		c.journal(EventItem, turnID, it.AppendJSON(nil))
+		// A rune of which only a part has come is told with the rest.
+		c.journalPartial(id, p, abi.ItemRunning, "")
 	}
 }
 
 // compact replaces a turn's deltas by its items.
 func (c *conversation) compact(turnID string) {
-	for _, id := range sortedKeys(c.partials) {
+	for _, id := range c.partialsOf(turnID) {
 		p := c.partials[id]
-		if p.turn != turnID {
-			continue
-		}
+		c.journalPartial(id, p, abi.ItemIncomplete, "\uFFFD")
 		c.dropPartial(id)
-		it := abi.Item{Turn: turnID, ID: id, Type: channelItem[p.channel], Status: abi.ItemIncomplete, Text: strings.ToValidUTF8(string(p.text), "\uFFFD")}
-		if c.sess != nil {
-			c.sess.secrets.scrubItem(&it)
-		}
-		c.journal(EventItem, turnID, it.AppendJSON(nil))
 	}
 	c.flushDelta()
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error {

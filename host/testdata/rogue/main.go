@@ -21,6 +21,8 @@ type rogue struct {
 	ignore bool
 	// fall makes it trap at the first item.
 	fall bool
+	// murmur makes it stream texts that never end when the turn has started.
+	murmur bool
 	// turn is the newest one, to name it when its call fails.
 	turn string
 	// review makes a review of the next question, as the words after it say.
@@ -90,6 +92,8 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 			r.ignore = true
 		case text == "trap while it runs":
 			r.fall = true
+		case text == "murmur":
+			r.murmur = true
 		case strings.HasPrefix(text, "steering "):
 			r.steering = abi.Steering(strings.TrimPrefix(text, "steering "))
 		case strings.HasPrefix(text, "approve"):
@@ -130,6 +134,13 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 		}
 		if json.Unmarshal(m.Params, &p) == nil {
 			out.Ready(&abi.Ready{NativeSession: p.Thread, Restored: abi.RestoredNew, Capabilities: abi.Capabilities{Resume: true, Steering: r.steering}})
+		}
+	}
+	if m := ev.Message; m != nil && m.Method == "turn/started" && r.murmur {
+		r.murmur = false
+		out.Item(&abi.Item{Turn: r.turn, ID: "b", Type: abi.ItemMessage, Status: abi.ItemRunning, Child: "kid"})
+		for _, id := range []string{"c", "b", "a"} {
+			out.Delta(&abi.Delta{Turn: r.turn, Item: id, Channel: abi.ChannelText, Text: "Text of " + id})
 		}
 	}
 	if m := ev.Message; m != nil && m.Method == "turn/completed" && r.late {
