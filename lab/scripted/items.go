@@ -8,24 +8,37 @@ import (
 // start tells that an item begins and returns when, in milliseconds.
 func (r *run) start(item object) int64 {
 	at := r.s.now().UnixMilli()
-	r.s.out.notify("item/started", object{"item": r.timed(item, at, 0), "threadId": r.th.id, "turnId": r.past.id, "startedAtMs": at})
+	r.tellStarted(item, at)
 	return at
+}
+
+func (r *run) tellStarted(item object, at int64) {
+	r.s.out.notify("item/started", object{"item": r.timed(item, at, 0), "threadId": r.th.id, "turnId": r.past.id, "startedAtMs": at})
 }
 
 // complete tells that an item is finished and keeps it.
 func (r *run) complete(item object, started int64) {
 	at := r.s.now().UnixMilli()
 	whole := r.timed(item, started, at)
-	raw := json.RawMessage(encode(whole))
 	r.s.mu.Lock()
-	past := pastItem{Turn: r.past.id, Item: raw, Started: started, Completed: at}
-	r.past.items = append(r.past.items, past)
-	r.s.keep(r.th, record{Item: &past})
+	raw := r.keepItem(whole, started, at)
 	r.s.mu.Unlock()
 	if item["type"] == "agentMessage" && item["delivery"] == nil {
 		r.last = raw
 	}
-	told := object{"item": raw, "threadId": r.th.id, "turnId": r.past.id, "completedAtMs": at}
+	r.tellCompleted(raw, at)
+}
+
+// keepItem keeps a finished item; the caller holds the lock.
+func (r *run) keepItem(whole object, started, completed int64) json.RawMessage {
+	past := pastItem{Turn: r.past.id, Item: encode(whole), Started: started, Completed: completed}
+	r.past.items = append(r.past.items, past)
+	r.s.keep(r.th, record{Item: &past})
+	return past.Item
+}
+
+func (r *run) tellCompleted(item any, at int64) {
+	told := object{"item": item, "threadId": r.th.id, "turnId": r.past.id, "completedAtMs": at}
 	if !r.s.old {
 		told["contentTokenCount"] = nil
 	}

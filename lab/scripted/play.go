@@ -250,7 +250,9 @@ func (r *run) spawn(c *Child) error {
 	next := s.newRun(ctx, kid, &Turn{Steps: c.Steps}, r.past.root)
 	s.mu.Unlock()
 	prompt := r.expand(c.Prompt)
-	next.input = message{text: prompt, content: []json.RawMessage{encode(object{"type": "text", "text": prompt, "text_elements": []any{}})}}
+	s.mu.Lock()
+	next.begin(message{text: prompt, content: []json.RawMessage{encode(object{"type": "text", "text": prompt, "text_elements": []any{}})}})
+	s.mu.Unlock()
 	if c.Early {
 		s.launch(next)
 		if !c.Background {

@@ -14,15 +14,14 @@ type run struct {
 	past  *pastTurn
 	rule  *Turn
 	begun time.Time
-	// self: the agent began it, no message of the user did. bare: no turn at all, steps at
-	// the start of the process.
-	self, bare bool
+	// bare: no turn at all, steps at the start of the process.
+	bare bool
 
 	ctx    context.Context
 	cancel context.CancelFunc
 	done   chan struct{}
 
-	input    message
+	input    *keptMessage    // of the user, nil in a turn of the agent's own
 	startID  json.RawMessage // of the turn/start that is answered at the end
 	last     json.RawMessage // last agent message
 	late     []func()        // what still happens after the end
@@ -112,7 +111,13 @@ func (s *Server) turnStart(id json.RawMessage, p *params) {
 		t.preview = input.text
 	}
 	r := s.newRun(s.ctx, t, rule, "")
-	r.input = input
+	// What is answered is in the history: whoever kills the process then finds it there.
+	s.keep(t, record{Settings: &t.settings})
+	if n >= 0 && !rule.Repeat {
+		s.keep(t, record{Used: &n})
+	}
+	s.keep(t, record{Preview: t.preview})
+	r.begin(input)
 	s.tellSettings(t)
 	s.warnModel(t)
 	switch rule.Respond {
@@ -122,11 +127,6 @@ func (s *Server) turnStart(id json.RawMessage, p *params) {
 	default:
 		s.out.result(id, object{"turn": s.wireTurn(r.unbegun(), "notLoaded")})
 	}
-	s.keep(t, record{Settings: &t.settings})
-	if n >= 0 && !rule.Repeat {
-		s.keep(t, record{Used: &n})
-	}
-	s.keep(t, record{Preview: t.preview})
 	s.launch(r)
 }
 
@@ -229,9 +229,9 @@ func (s *Server) turnInterrupt(id json.RawMessage, p *params) {
 func (r *run) main() {
 	s := r.s
 	s.mu.Lock()
-	r.begun = s.now()
-	r.past.started = r.begun.Unix()
-	s.keep(r.th, record{Turn: &turnRecord{ID: r.past.id, Root: r.past.root, Started: r.past.started}})
+	if r.begun.IsZero() {
+		r.keepStart()
+	}
 	if r.ctx.Err() == nil {
 		s.status(r.th, "active")
 		s.out.notify("turn/started", object{"threadId": r.th.id, "turn": s.wireTurn(&pastTurn{id: r.past.id, root: r.past.root,
@@ -239,8 +239,9 @@ func (r *run) main() {
 	}
 	s.mu.Unlock()
 	err := r.ctx.Err()
-	if err == nil && !r.self {
-		r.userMessage(r.input)
+	if err == nil && r.input != nil {
+		r.set("text", r.input.text)
+		r.tellMessage(r.input)
 	}
 	if err == nil {
 		err = r.steps(r.rule.Steps)
@@ -251,11 +252,40 @@ func (r *run) main() {
 	r.end(err)
 }
 
-// userMessage tells the user's message as an item.
-func (r *run) userMessage(m message) {
-	r.set("text", m.text)
-	item := object{"type": "userMessage", "id": r.s.newID(), "clientId": m.clientID, "content": append([]json.RawMessage{}, m.content...)}
-	r.complete(item, r.start(item))
+// begin keeps that the turn begins with a message of the user; the caller holds the
+// lock.
+func (r *run) begin(m message) {
+	r.keepStart()
+	r.input = r.keepMessage(m)
+}
+
+// keepStart notes that the turn begins; the caller holds the lock.
+func (r *run) keepStart() {
+	r.begun = r.s.now()
+	r.past.started = r.begun.Unix()
+	r.s.keep(r.th, record{Turn: &turnRecord{ID: r.past.id, Root: r.past.root, Started: r.past.started}})
+}
+
+// keptMessage is a message of the user as the item that the history has.
+type keptMessage struct {
+	message
+	item object
+	at   int64 // when, in milliseconds
+}
+
+// keepMessage makes the item of the user's message and keeps it; the caller holds the
+// lock.
+func (r *run) keepMessage(m message) *keptMessage {
+	k := &keptMessage{message: m, at: r.s.now().UnixMilli()}
+	k.item = object{"type": "userMessage", "id": r.s.newID(), "clientId": m.clientID, "content": append([]json.RawMessage{}, m.content...)}
+	r.keepItem(r.timed(k.item, k.at, k.at), k.at, k.at)
+	return k
+}
+
+// tellMessage tells the user's message as an item.
+func (r *run) tellMessage(k *keptMessage) {
+	r.tellStarted(k.item, k.at)
+	r.tellCompleted(r.timed(k.item, k.at, k.at), k.at)
 }
 
 // takeSteers tells what reached the turn since it was asked last.
@@ -263,9 +293,14 @@ func (r *run) takeSteers() bool {
 	r.s.mu.Lock()
 	steers := r.steers
 	r.steers = nil
+	kept := make([]*keptMessage, len(steers))
+	for i, m := range steers {
+		kept[i] = r.keepMessage(m)
+	}
 	r.s.mu.Unlock()
-	for _, m := range steers {
-		r.userMessage(m)
+	for _, k := range kept {
+		r.set("text", k.text)
+		r.tellMessage(k)
 	}
 	return len(steers) > 0
 }
@@ -331,7 +366,7 @@ func (r *run) end(err error) {
 	}
 	if len(r.selfTurns) > 0 {
 		next := s.newRun(s.ctx, r.th, &Turn{Steps: r.selfTurns[0]}, "")
-		next.self, next.selfTurns = true, r.selfTurns[1:]
+		next.selfTurns = r.selfTurns[1:]
 		s.launch(next)
 	}
 }

@@ -2,6 +2,7 @@ package scripted_test
 
 import (
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -715,5 +716,56 @@ func TestTheEndOfTheInputEndsARunningTurnAndTheProcess(t *testing.T) {
 		}
 	case <-time.After(time.Minute):
 		t.Fatal("it did not end")
+	}
+}
+
+// watcher is called with each line that a harness is about to write.
+type watcher func(line string)
+
+func (w watcher) Write(line []byte) (int, error) {
+	w(string(line))
+	return len(line), nil
+}
+
+// A process that is killed once it has taken a message has it in its history, so that
+// a test can tell what was delivered from what was not.
+func TestAMessageIsInTheHistoryBeforeItsTurnIsAnswered(t *testing.T) {
+	home := t.TempDir()
+	inR, inW := io.Pipe()
+	answers := make(chan string, 10)
+	kept := 0
+	server := scripted.New(scripted.Config{
+		Script: parse(t, `{"turns":[{"repeat":true,"steps":[{"say":"Done."}]}]}`), Stdin: inR, Stderr: io.Discard, Home: home,
+		Stdout: watcher(func(line string) {
+			var f frame
+			if json.Unmarshal([]byte(line), &f) != nil || f.ID == nil {
+				return
+			}
+			files, _ := filepath.Glob(filepath.Join(home, "scripted", "*.jsonl"))
+			for _, file := range files {
+				b, _ := os.ReadFile(file)
+				kept += strings.Count(string(b), `"clientId":"m-1"`)
+			}
+			answers <- line
+		}),
+	})
+	ended := make(chan int, 1)
+	go func() { ended <- server.Run() }()
+	ask := func(line string) (f frame) {
+		if _, err := io.WriteString(inW, line+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal([]byte(<-answers), &f); err != nil || f.Error != nil {
+			t.Fatalf("%s: %+v %v", line, f.Error, err)
+		}
+		return f
+	}
+	ask(`{"id":1,"method":"initialize","params":{"clientInfo":{"name":"t","version":"1"},"capabilities":{"experimentalApi":true}}}`)
+	thread := field(t, ask(`{"id":2,"method":"thread/start","params":{"cwd":"/"}}`).Result, "thread.id")
+	ask(`{"id":3,"method":"turn/start","params":{"threadId":"` + thread + `","clientUserMessageId":"m-1","input":[{"type":"text","text":"Go"}]}}`)
+	_ = inW.Close()
+	<-ended
+	if kept != 1 {
+		t.Fatalf("when its turn was answered the message was %d times in the history", kept)
 	}
 }
