@@ -67,6 +67,9 @@ type conversation struct {
 	givenUp int
 	// trouble is why the store takes nothing at the moment, nil while it does.
 	trouble error
+	// stale is why what is remembered here is not what the store holds, nil while it
+	// is, see refresh.
+	stale error
 	// lastMode is the mode of the newest turn that ran, if it was completed.
 	lastMode string
 	// lastActive is when something happened last.
@@ -147,18 +150,19 @@ func (c *conversation) reload(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	// Nothing is taken over before all of it could be read.
+	var settings abi.Settings
+	if len(row.Settings) > 0 {
+		if err := json.Unmarshal(row.Settings, &settings); err != nil {
+			return fail(CodeStoreCorrupt, "The settings of conversation %s cannot be read: %v.", c.id, err)
+		}
+	}
 	old := map[string]*turn{}
 	for _, t := range c.live {
 		old[t.ID] = t
 	}
-	c.row = row
-	c.settings = abi.Settings{}
-	if len(row.Settings) > 0 {
-		if err := json.Unmarshal(row.Settings, &c.settings); err != nil {
-			return fail(CodeStoreCorrupt, "The settings of conversation %s cannot be read: %v.", c.id, err)
-		}
-	}
-	c.live, c.running = nil, nil
+	var live []*turn
+	var running *turn
 	for _, r := range turns {
 		t, err := newTurn(r)
 		if err != nil {
@@ -168,25 +172,23 @@ func (c *conversation) reload(ctx context.Context) error {
 			t.claimed, t.outID, t.notWritten, t.steerOf = o.claimed, o.outID, o.notWritten, o.steerOf
 			t.watch, t.links = o.watch, o.links
 		}
-		c.live = append(c.live, t)
+		live = append(live, t)
 		if t.steerOf == "" && (t.State == store.TurnDispatched || t.State == store.TurnRunning || t.claimed) {
-			c.running = t
+			running = t
 		}
 	}
-	c.sortQueue()
-	oldCards := c.cards
-	c.cards = map[string]*card{}
+	asked := map[string]*card{}
 	for _, r := range cards {
 		k := &card{Interaction: r}
 		if err := json.Unmarshal(r.Body, &k.ask); err != nil {
 			return fail(CodeStoreCorrupt, "Card %s cannot be read: %v.", r.ID, err)
 		}
-		if o := oldCards[r.ID]; o != nil {
+		if o := c.cards[r.ID]; o != nil {
 			k.outID, k.notWritten, k.maybeWritten = o.outID, o.notWritten, o.maybeWritten
 		}
-		c.cards[r.ID] = k
+		asked[r.ID] = k
 	}
-	c.plans = map[string]*plan{}
+	offered := map[string]*plan{}
 	for _, r := range plans {
 		if r.State != store.ProposalOpen {
 			continue
@@ -195,8 +197,10 @@ func (c *conversation) reload(ctx context.Context) error {
 		if err := json.Unmarshal(r.Body, &p.body); err != nil {
 			return fail(CodeStoreCorrupt, "Plan %s cannot be read: %v.", r.ID, err)
 		}
-		c.plans[r.ID] = p
+		offered[r.ID] = p
 	}
+	c.row, c.settings, c.live, c.running, c.cards, c.plans = row, settings, live, running, asked, offered
+	c.sortQueue()
 	return nil
 }
 
@@ -364,6 +368,9 @@ func (c *conversation) run() {
 // settle brings the state to rest after each message: commits what must be, and
 // starts what can be.
 func (c *conversation) settle() {
+	if c.stale != nil {
+		c.recall()
+	}
 	if c.closing {
 		c.closeStep()
 	}
@@ -381,6 +388,9 @@ func (c *conversation) settle() {
 
 // maybeFlush commits streaming rows by the bound on rows or time.
 func (c *conversation) maybeFlush() {
+	if c.stale != nil {
+		c.tx = pending{}
+	}
 	if c.tx.empty() {
 		c.flushAt = time.Time{}
 		return
@@ -416,6 +426,10 @@ func (c *conversation) finishInflight() {
 // commit commits everything gathered and then does what waited for it.
 func (c *conversation) commit() {
 	c.finishInflight()
+	if c.stale != nil {
+		// Given up at close: what follows from a wrong memory is not written down.
+		c.tx = pending{}
+	}
 	if c.tx.empty() {
 		c.tx.urgent = false
 		return
@@ -489,8 +503,8 @@ func lasting(err error) bool {
 func (c *conversation) broken(err error) {
 	c.log.Error("a step could not be recorded and was given up", "error", err)
 	c.givenUp++
-	if rerr := c.reload(c.ctx); rerr != nil {
-		c.log.Error("the conversation could not be read again", "error", rerr)
+	if c.refresh(c.ctx); c.stale != nil {
+		c.recall()
 	}
 	c.setProblem(abi.Problem{Code: string(CodeStoreFailed), Field: "session", Message: err.Error()})
 	if s := c.sess; s != nil && s.ending == "" {
@@ -535,9 +549,7 @@ func (c *conversation) transact(ctx context.Context, change func() error) error 
 
 // restore forgets the unfinished change of a failed request.
 func (c *conversation) restore(ctx context.Context, cause error) error {
-	if err := c.reload(context.WithoutCancel(ctx)); err != nil {
-		c.log.Error("the conversation could not be read again", "error", err)
-	}
+	c.refresh(context.WithoutCancel(ctx))
 	return cause
 }
 

@@ -60,7 +60,7 @@ func (c *conversation) next() *turn {
 // pump starts what can be started: a session for a waiting turn, or the turn. It
 // reports whether a turn was handed to the binding.
 func (c *conversation) pump() bool {
-	if c.closing || c.quit || c.running != nil || c.stop != nil {
+	if c.closing || c.quit || c.stale != nil || c.running != nil || c.stop != nil {
 		return false
 	}
 	s, t := c.sess, c.next()

@@ -350,7 +350,7 @@ func decode(t testing.TB, body []byte, v any) {
 
 func ptr[T any](v T) *T { return &v }
 
-func wantCode(t *testing.T, err error, want host.Code) {
+func wantCode(t testing.TB, err error, want host.Code) {
 	t.Helper()
 	if got := host.CodeOf(err); got != want {
 		t.Fatalf("got error %v (code %q), want code %q", err, got, want)

@@ -103,7 +103,9 @@ func (c *conversation) agentOverdue(s *session) {
 func (c *conversation) stopUnrecorded() error {
 	if s := c.sess; s != nil && s.ending == "" {
 		s.ending, s.state = "stop", SessionStopping
-		c.hold(CodeHoldStopped)
+		if c.stale == nil {
+			c.hold(CodeHoldStopped)
+		}
 		c.endNow(s)
 	}
 	return c.trouble

@@ -103,6 +103,13 @@ func (c *conversation) publish() {
 	if !c.dirty {
 		return
 	}
+	if c.stale != nil {
+		// The last view that held, with what is known beside the store.
+		v := *c.view.Load()
+		v.Session, v.Problems = c.sessionView(), slices.Clone(c.problems)
+		c.view.Store(&v)
+		return
+	}
 	c.dirty = false
 	v := &Controls{
 		Conversation: c.id, Settings: c.settings, Revision: c.row.SettingsRev, CatalogState: CatalogUnread,
