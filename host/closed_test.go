@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/aoagents/ao-host/host"
@@ -30,4 +31,56 @@ func TestAClosedHostSaysSoToWhateverIsAsked(t *testing.T) {
 			t.Errorf("%s: %v (%v)", what, err, errors.Unwrap(err))
 		}
 	}
+}
+
+// A host that closes stops what runs as a person does (rule 22), and what waited
+// behind it says whose doing that was, in the journal too.
+func TestRule22_AQueueThatTheHostsOwnEndHeldDoesNotSayThatAPersonStoppedATurn(t *testing.T) {
+	for name, behind := range map[string][]string{"one waits": {"A"}, "several wait": {"A", "B"}} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, slow)
+			first := r.send("Work")
+			r.untilTurn(first.ID, host.TurnRunning)
+			for _, text := range behind {
+				r.send(text)
+			}
+			r.restart()
+			if q := r.controls().Queue; !q.Held || q.Reason != host.CodeHoldClosed || len(q.Turns) != len(behind) {
+				t.Errorf("the queue after the restart: %+v", q)
+			}
+			if s := r.turn(first.ID).State; s != host.TurnInterrupted {
+				t.Errorf("the turn that ran is %s", s)
+			}
+			for _, ev := range r.journal() {
+				if ev.Type == host.EventQueue && strings.Contains(string(ev.Body), `"`+string(host.CodeHoldStopped)+`"`) {
+					t.Errorf("the journal says %s", ev.Body)
+				}
+			}
+		})
+	}
+}
+
+// What a person did before the host closed stays the reason.
+func TestRule22_AQueueThatAPersonHeldStaysTheirsWhenTheHostCloses(t *testing.T) {
+	r := newRig(t, slow)
+	first := r.send("Work")
+	r.untilTurn(first.ID, host.TurnRunning)
+	r.send("A")
+	r.stop(host.StopOptions{Turn: first.ID})
+	r.restart()
+	if q := r.controls().Queue; !q.Held || q.Reason != host.CodeHoldStopped || len(q.Turns) != 1 {
+		t.Errorf("the queue after the restart: %+v", q)
+	}
+}
+
+func TestAProbeThatMeetsTheHostsEndIsToldThatTheHostIsClosed(t *testing.T) {
+	r := newRig(t, `{"methods":{"initialize":[{"hang":true}]},"turns":[]}`)
+	probed := make(chan error, 1)
+	go func() {
+		_, err := r.h.Probe(t.Context(), r.conv)
+		probed <- err
+	}()
+	r.until("the start", func() bool { return r.controls().Session.PID != 0 })
+	r.close()
+	wantCode(t, <-probed, host.CodeClosed)
 }

@@ -209,7 +209,7 @@ var codeTexts = map[Code]string{
 	CodeNotInForce:          "Something the running turn asked for is not in force. Stop the turn if that matters, or choose something the harness offers.",
 	CodeHoldStopped:         "The queue waits because you stopped a turn. Resume the queue, or send a message.",
 	CodeHoldProviderOutage:  "The queue waits because the provider failed and the next message would fail too. Resume the queue when the provider is back.",
-	CodeHoldClosed:          "The queue waits because the host was closed while it was not empty. Resume the queue, or send a message.",
+	CodeHoldClosed:          "The queue waits because the host was ended or restarted while messages were in it. Resume the queue, or send a message.",
 }
 
 // CodeInfo is one row of the table of codes.

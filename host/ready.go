@@ -277,6 +277,10 @@ func (c *conversation) answerProbes(e *Error) {
 	if len(c.probes) == 0 {
 		return
 	}
+	if e != nil && c.closing {
+		// Why the session ended is about the queue; who asked meets a host that ends.
+		e = &Error{Code: CodeClosed}
+	}
 	c.tx.then(func() {
 		waiting := c.probes
 		c.probes = nil

@@ -134,11 +134,21 @@ func (c *conversation) cancelTurn(t *turn, why abi.WithdrawReason, steer bool) {
 	c.tx.urgent = true
 }
 
-// holdWaiting holds what waits behind a turn that a person stops.
+// holdWaiting holds what waits behind a turn that is stopped.
 func (c *conversation) holdWaiting(t *turn) {
 	if slices.ContainsFunc(c.live, func(o *turn) bool { return o != t && o.State == store.TurnQueued }) {
-		c.hold(CodeHoldStopped)
+		c.hold(c.stopReason())
 	}
+}
+
+// stopReason says who stopped what runs: a host that closes does it as a person
+// does (rule 22), and who reads why the queue waits must not be told that it was
+// them.
+func (c *conversation) stopReason() Code {
+	if c.closing {
+		return CodeHoldClosed
+	}
+	return CodeHoldStopped
 }
 
 // stopOverdue is called when a stopped turn has not ended in time.

@@ -247,7 +247,7 @@ func (c *conversation) onTurnEnded(e *abi.TurnEnded) {
 		c.hold(CodeHoldProviderOutage)
 	case goOn:
 	case state == store.TurnInterrupted || state == store.TurnNotSent:
-		c.hold(CodeHoldStopped)
+		c.hold(c.stopReason())
 	}
 }
 
