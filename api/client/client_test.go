@@ -501,6 +501,17 @@ func TestOnlyAHostThatWasReachedIsAskedAgain(t *testing.T) {
 	}
 }
 
+func TestAnErrorOfTheTransportsOwnWithACodeIsToldAsItIs(t *testing.T) {
+	f := &transport{err: &host.Error{Code: host.CodeVersionMismatch, Detail: "Another one."}}
+	c, err := client.New("http://localhost", client.Options{Transport: f})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Stop(t.Context(), "x", host.StopOptions{}); host.CodeOf(err) != host.CodeVersionMismatch || f.seen != 1 {
+		t.Errorf("%v after %d requests", err, f.seen)
+	}
+}
+
 func TestAnswersOfSomethingElseAreNotTakenForTheAPI(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
 		"a page":      func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "<html>") },

@@ -142,6 +142,10 @@ func (c *Client) send(ctx context.Context, rt *host.Route, key string, body []by
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
+		if own := (*host.Error)(nil); errors.As(err, &own) {
+			// The transport has tried what could be tried.
+			return nil, own
+		}
 		var op *net.OpError
 		return nil, &brokenError{err: err, again: !errors.As(err, &op) || op.Op != "dial"}
 	}

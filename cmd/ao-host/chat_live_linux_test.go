@@ -21,7 +21,7 @@ func liveScreen(t *testing.T, harness string, home lab.Home, args ...string) *sc
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	s := &screen{t: t, bin: bin, project: filepath.Join(dir, "pro ject"), vt: vt.NewSafeEmulator(100, 34)}
+	s := &screen{t: t, place: &place{t: t, bin: bin, project: filepath.Join(dir, "pro ject")}, vt: vt.NewSafeEmulator(100, 34)}
 	if err := os.Mkdir(s.project, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -1,12 +1,7 @@
 package main
 
 import (
-	"encoding/json"
-	"fmt"
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -23,9 +18,7 @@ type screen struct {
 	vt *vt.SafeEmulator
 	// fed is how much of the output was played.
 	fed int
-	// project is the folder that the chat is in.
-	project, bin string
-	env          []string
+	*place
 }
 
 // onScreen starts a chat of a size; the harness is on a script.
@@ -36,39 +29,9 @@ func onScreen(t *testing.T, width, height int, script string, args ...string) *s
 
 func onScreenWith(t *testing.T, width, height int, env []string, script string, args ...string) *screen {
 	t.Helper()
-	bin, err := exec.LookPath("ao-host")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
-	home, project, data := filepath.Join(dir, "codex-home"), filepath.Join(dir, "project"), filepath.Join(dir, "data")
-	for _, d := range []string{home, project} {
-		if err := os.Mkdir(d, 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(home, "scripted.json"), []byte(script), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := warmUp(data); err != nil {
-		t.Fatal(err)
-	}
-	settings := fmt.Sprintf(`{"launch": {"codex": {"argv": [%q, "scripted-harness"], "env": ["CODEX_HOME=%s"]}}}`, bin, home)
-	if err := os.WriteFile(filepath.Join(data, "config.json"), []byte(settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	s := &screen{t: t, project: project, bin: bin, vt: vt.NewSafeEmulator(width, height)}
-	s.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "SHELL=/bin/sh", "TERM=xterm-256color", "LANG=C.UTF-8", "AO_HOST_DATA=" + data, "CODEX_HOME=" + home}
-	s.env = append(s.env, env...)
-	t.Cleanup(func() {
-		// The daemon that the chat started outlives it, on purpose.
-		cmd := exec.Command(bin, "serve", "--stop")
-		cmd.Env = s.env
-		if out, err := cmd.CombinedOutput(); err != nil {
-			t.Errorf("the daemon did not end: %v\n%s", err, out)
-		}
-	})
-	s.open(width, height, project, append([]string{bin, "chat"}, args...)...)
+	p := newPlace(t, script, env...)
+	s := &screen{t: t, place: p, vt: vt.NewSafeEmulator(width, height)}
+	s.open(width, height, p.project, append([]string{p.bin, "chat"}, args...)...)
 	return s
 }
 
@@ -177,29 +140,4 @@ func (s *screen) left(code int, text string) {
 	if attr.Lflag&unix.ECHO == 0 || attr.Lflag&unix.ICANON == 0 {
 		s.t.Error("the terminal was left without echo or lines")
 	}
-}
-
-// killDaemon ends the daemon of the data folder as a crash does.
-func (s *screen) killDaemon() {
-	s.t.Helper()
-	out := s.serve("--background", "--json")
-	var info struct{ PID int }
-	if err := json.Unmarshal(out, &info); err != nil || info.PID <= 1 {
-		s.t.Fatalf("the daemon says %s: %v", out, err)
-	}
-	if err := unix.Kill(info.PID, unix.SIGKILL); err != nil {
-		s.t.Fatal(err)
-	}
-}
-
-// serve runs the command serve beside the chat.
-func (s *screen) serve(args ...string) []byte {
-	s.t.Helper()
-	cmd := exec.Command(s.bin, append([]string{"serve"}, args...)...)
-	cmd.Env = s.env
-	out, err := cmd.Output()
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	return out
 }

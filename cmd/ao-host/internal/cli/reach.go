@@ -30,14 +30,22 @@ func (a *App) with(ctx context.Context, launch map[string]host.Launch, do func(c
 	if err != nil {
 		return err
 	}
+	// Between two looks another command may have the folder, or a daemon that has just
+	// begun.
+	c, err := daemon.WhileLocked(ctx, func() (core.Core, error) { return a.reach(ctx, dir, launch) })
+	return using(ctx, c, err, do)
+}
+
+// reach finds the daemon, or opens the data folder in this process where none runs.
+func (a *App) reach(ctx context.Context, dir string, launch map[string]host.Launch) (core.Core, error) {
 	c, err := a.connect(ctx, dir, false)
 	switch {
 	case err == nil && len(launch) > 0:
-		return errors.Join(usagef("a daemon has the data folder open, and starts harnesses by its own settings; leave --launch out and set the command in config.json there, or end the daemon with: ao-host serve --stop"), c.Close(ctx))
+		return nil, errors.Join(usagef("a daemon has the data folder open, and starts harnesses by its own settings; leave --launch out and set the command in config.json there, or end the daemon with: ao-host serve --stop"), c.Close(ctx))
 	case errors.Is(err, daemon.ErrNotRunning):
-		c, err = a.open(ctx, dir, launch)
+		return a.open(ctx, dir, launch)
 	}
-	return using(ctx, c, err, do)
+	return c, err
 }
 
 // withDaemon does something with the daemon of the data folder and starts one where

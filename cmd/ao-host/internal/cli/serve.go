@@ -74,27 +74,47 @@ func (a *App) serve(ctx context.Context, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	if f.stop || f.replace {
-		was, err := daemon.Stop(ctx, dir)
-		switch {
-		case err != nil:
-			return err
-		case f.stop && a.json:
-			return a.print(servedView{})
-		case f.stop && was:
-			return a.lines("The daemon has ended.")
-		case f.stop:
-			return a.lines("No daemon was running.")
-		}
-	}
-	if f.background {
-		c, info, err := daemon.Start(ctx, dir, daemon.Program{Argv: a.Self, Env: a.daemonEnv()})
-		if err != nil {
-			return err
-		}
-		return errors.Join(a.tellServed("The daemon runs", info), c.Close(ctx))
+	switch {
+	case f.stop:
+		return a.endDaemon(ctx, dir)
+	case f.background:
+		return a.serveInBackground(ctx, dir, f.replace)
 	}
 	return a.serveHere(ctx, dir, f)
+}
+
+func (a *App) endDaemon(ctx context.Context, dir string) error {
+	was, err := daemon.Stop(ctx, dir)
+	switch {
+	case err != nil:
+		return err
+	case a.json:
+		return a.print(servedView{})
+	case was:
+		return a.lines("The daemon has ended.")
+	}
+	return a.lines("No daemon was running.")
+}
+
+// replacements is how often a daemon is replaced that another program started, of
+// the version that was to be replaced, in the moment in which there was none.
+const replacements = 3
+
+func (a *App) serveInBackground(ctx context.Context, dir string, replace bool) error {
+	for i := 1; ; i++ {
+		if replace {
+			if _, err := daemon.Stop(ctx, dir); err != nil {
+				return err
+			}
+		}
+		c, info, err := daemon.Start(ctx, dir, daemon.Program{Argv: a.Self, Env: a.daemonEnv()})
+		switch {
+		case err == nil:
+			return errors.Join(a.tellServed("The daemon runs", info), c.Close(ctx))
+		case !replace || i == replacements || host.CodeOf(err) != host.CodeVersionMismatch:
+			return err
+		}
+	}
 }
 
 // daemonEnv is the environment of a daemon in the background: it logs as this
@@ -131,7 +151,7 @@ func (a *App) serveHere(ctx context.Context, dir string, f serveFlags) error {
 	if err == nil {
 		set, err = daemon.ReadSettings(dir)
 	}
-	cfg := daemon.Config{Host: host.Config{Dir: dir}, Listen: f.listen}
+	cfg := daemon.Config{Host: host.Config{Dir: dir}, Listen: f.listen, Replace: f.replace}
 	set.Apply(&cfg.Host)
 	a.observe(ctx, &cfg.Host)
 	reported := false

@@ -17,9 +17,9 @@ var ErrNotRunning = errors.New("no daemon runs")
 // askTimeout bounds the question who a daemon is.
 const askTimeout = 10 * time.Second
 
-// Running connects to the daemon of a data folder. The error is [ErrNotRunning]
-// where there is none, and version_mismatch where it is of another version than
-// this program.
+// Running connects to the daemon of a data folder; one that ends or begins is waited
+// for, then and later. The error is [ErrNotRunning] where there is none, and
+// version_mismatch where it is of another version than this program.
 func Running(ctx context.Context, dir string) (*client.Client, Info, error) {
 	f, found, err := findFolder(dir)
 	if err != nil {
@@ -28,7 +28,12 @@ func Running(ctx context.Context, dir string) (*client.Client, Info, error) {
 	if !found {
 		return nil, Info{}, ErrNotRunning
 	}
-	return f.connect(ctx)
+	info, err := f.awaitDaemon(ctx, 0)
+	if err != nil {
+		return nil, info, err
+	}
+	c, err := f.lasting(nil)
+	return c, info, err
 }
 
 func (f folder) connect(ctx context.Context) (*client.Client, Info, error) {

@@ -39,3 +39,18 @@ func PlaceInterval(d time.Duration) (restore func()) {
 	placeInterval = d
 	return func() { placeInterval = old }
 }
+
+// SuccessorPatience sets how long a client waits for a daemon that takes the place
+// of another one, and OpenPatience how long a data folder that a process has is
+// waited for.
+func SuccessorPatience(d time.Duration) (restore func()) {
+	old := successorPatience
+	successorPatience = d
+	return func() { successorPatience = old }
+}
+
+func OpenPatience(d time.Duration) (restore func()) {
+	old := openPatience
+	openPatience = d
+	return func() { openPatience = old }
+}

@@ -1,48 +1,102 @@
 package daemon
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
+	"io"
 	"io/fs"
+	"mime"
 	"net"
 	"net/http"
 
 	"github.com/aoagents/ao-host/api/client"
+	"github.com/aoagents/ao-host/host"
 )
 
-// reviving is the connection to a daemon that is started again when it has gone, as
-// soon as something is to be changed. Reading does not start it: who follows a
-// conversation would bring back a daemon that the user has just ended.
+// maxAttempts bounds how often a request is sent: each time to another daemon, the
+// ones before having gone meanwhile.
+const maxAttempts = 5
+
+// reviving is the connection to whatever daemon a folder has. A request that a
+// daemon did not take because it had gone or was about to is sent to the next one;
+// a change carries a key, so that it happens once. Where there is no next daemon one
+// is started, but only for a change: who follows a conversation would bring back a
+// daemon that the user has just ended.
 type reviving struct {
 	base   *http.Transport
-	revive func(context.Context) error
+	folder folder
+	// program starts a daemon; nil: none is started.
+	program *Program
 }
 
-// RoundTrip sends a request. One that reached nobody was not sent, so it is sent
-// again.
+// RoundTrip sends a request.
 func (r *reviving) RoundTrip(req *http.Request) (*http.Response, error) {
-	res, err := r.base.RoundTrip(req)
-	var op *net.OpError
-	if err == nil || !errors.As(err, &op) || op.Op != "dial" || req.Method == http.MethodGet || req.Context().Err() != nil {
-		return res, err
-	}
-	if rerr := r.revive(req.Context()); rerr != nil {
-		return nil, rerr
-	}
-	again := req.Clone(req.Context())
-	if req.GetBody != nil {
-		if again.Body, err = req.GetBody(); err != nil {
-			return nil, err
+	for i := 1; ; i++ {
+		res, err := r.base.RoundTrip(req)
+		if i == maxAttempts || req.Context().Err() != nil || !notTaken(res, err) {
+			return res, err
 		}
+		if nerr := r.next(req); errors.Is(nerr, ErrNotRunning) {
+			return res, err
+		} else if nerr != nil {
+			closeBody(res)
+			return nil, nerr
+		}
+		closeBody(res)
+		again := req.Clone(req.Context())
+		if req.GetBody != nil {
+			if again.Body, err = req.GetBody(); err != nil {
+				return nil, err
+			}
+		}
+		req = again
 	}
-	return r.base.RoundTrip(again)
+}
+
+// next sees to it that a daemon answers.
+func (r *reviving) next(req *http.Request) error {
+	if r.program == nil || req.Method == http.MethodGet {
+		_, err := r.folder.awaitDaemon(req.Context(), successorPatience)
+		return err
+	}
+	_, _, err := ensure(req.Context(), r.folder.dir, *r.program)
+	return err
+}
+
+// notTaken reports a request that reached nobody, or a daemon that ends and says so.
+func notTaken(res *http.Response, err error) bool {
+	if err != nil {
+		var op *net.OpError
+		return errors.As(err, &op) && op.Op == "dial"
+	}
+	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
+	if res.StatusCode != host.StatusOf(host.CodeClosed) || media != host.MediaProblem {
+		return false
+	}
+	// The client reads it again.
+	b, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(bytes.NewReader(b), res.Body), res.Body}
+	var p host.Problem
+	return err == nil && json.Unmarshal(b, &p) == nil && p.Code == host.CodeClosed
+}
+
+func closeBody(res *http.Response) {
+	if res != nil {
+		_ = res.Body.Close()
+	}
 }
 
 // CloseIdleConnections is what the client calls when it is closed.
 func (r *reviving) CloseIdleConnections() { r.base.CloseIdleConnections() }
 
-// lasting returns a client of the folder's daemon that starts it again when needed.
-func (f folder) lasting(program Program) (*client.Client, error) {
+// lasting returns a client of whatever daemon the folder has. With a program it
+// starts one when something is to be changed and there is none.
+func (f folder) lasting(program *Program) (*client.Client, error) {
 	var d net.Dialer
 	socket := f.socketPath()
 	return client.New("http://localhost", client.Options{Transport: &reviving{
@@ -55,9 +109,6 @@ func (f folder) lasting(program Program) (*client.Client, error) {
 			},
 			MaxIdleConns: 4,
 		},
-		revive: func(ctx context.Context) error {
-			_, _, err := ensure(ctx, f.dir, program)
-			return err
-		},
+		folder: f, program: program,
 	}})
 }

@@ -22,6 +22,9 @@ type Config struct {
 	// Listen is a loopback address such as 127.0.0.1:7777 to listen at besides the
 	// socket, for clients that show the token. Empty: none.
 	Listen string
+	// Replace ends the daemon that runs. Its lock goes from one to the other, so that
+	// no third one comes in between.
+	Replace bool
 	// Drain bounds the orderly end; default 15 s.
 	Drain time.Duration
 	// Ready is called once the daemon answers.
@@ -61,12 +64,16 @@ func Serve(ctx context.Context, cfg Config) (err error) {
 	}
 	// An agent must be known whatever it does to hide where it comes from.
 	cfg.Host.Dir, cfg.Host.Dedicated = f.dir, true
-	l, err := f.waitLock(ctx)
+	take := f.waitLock
+	if cfg.Replace {
+		take = f.takeOver
+	}
+	l, err := take(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, l.release()) }()
-	h, err := openHost(ctx, cfg.Host)
+	h, err := WhileLocked(ctx, func() (*host.Host, error) { return host.Open(ctx, cfg.Host) })
 	if err != nil {
 		return err
 	}
@@ -88,6 +95,9 @@ func Serve(ctx context.Context, cfg Config) (err error) {
 	}
 	select {
 	case <-ctx.Done():
+		if err := l.end(info); err != nil {
+			cfg.Host.Logger.Warn("the lock file could not be written", "error", err)
+		}
 	case err = <-failed:
 	case err = <-s.displaced(trimming):
 	}
@@ -124,23 +134,6 @@ func pause(ctx context.Context, d time.Duration) error {
 		return ctx.Err()
 	}
 }
-
-// openHost waits for a command that has the folder open for a moment.
-func openHost(ctx context.Context, cfg host.Config) (*host.Host, error) {
-	giveUp := time.Now().Add(openPatience)
-	for {
-		h, err := host.Open(ctx, cfg)
-		if host.CodeOf(err) != host.CodeStoreLocked || time.Now().After(giveUp) {
-			return h, err
-		}
-		if err := pause(ctx, pollInterval); err != nil {
-			return nil, err
-		}
-	}
-}
-
-// openPatience is how long a command that is about to end is waited for.
-const openPatience = 3 * time.Second
 
 // service is a running daemon.
 type service struct {

@@ -46,7 +46,7 @@ func Start(ctx context.Context, dir string, program Program) (*client.Client, In
 	if err != nil {
 		return nil, info, err
 	}
-	c, err := f.lasting(program)
+	c, err := f.lasting(&program)
 	return c, info, err
 }
 
@@ -59,10 +59,7 @@ func ensure(ctx context.Context, dir string, program Program) (folder, Info, err
 	ctx, cancel := context.WithTimeout(ctx, startPatience)
 	defer cancel()
 	for {
-		c, info, err := f.connect(ctx)
-		if err == nil {
-			err = c.Close(ctx)
-		}
+		info, err := f.awaitDaemon(ctx, 0)
 		if !errors.Is(err, ErrNotRunning) {
 			return f, info, err
 		}

@@ -1,0 +1,219 @@
+package daemon_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/daemon"
+	"github.com/aoagents/ao-host/host"
+)
+
+// One client goes on over all the daemons that follow each other, and so do new
+// ones, whichever moment of the change they come in.
+func TestNoRequestFailsWhileADaemonTakesThePlaceOfAnother(t *testing.T) {
+	dir := newFolder(t)
+	ctx := patient(t)
+	before := serve(t, daemon.Config{Host: host.Config{Dir: dir}})
+	lasting, _, err := daemon.Running(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lasting.Close(ctx) }()
+	conv, err := lasting.Create(ctx, host.NewConversation{Harness: "codex", Cwd: tempDir(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := make(chan struct{})
+	var others sync.WaitGroup
+	defer others.Wait()
+	defer close(over)
+	again := func(what string, do func() error) {
+		others.Go(func() {
+			for {
+				select {
+				case <-over:
+					return
+				default:
+				}
+				if err := do(); err != nil {
+					t.Errorf("%s: %v", what, err)
+				}
+			}
+		})
+	}
+	again("an old client", func() error {
+		_, err := lasting.Conversations(ctx)
+		return err
+	})
+	again("a change", func() error {
+		k, err := lasting.Controls(ctx, conv.ID)
+		if err != nil {
+			return err
+		}
+		mode := "plan"
+		if k.Settings.Mode == mode {
+			mode = "default"
+		}
+		// Only this goroutine changes it: another revision would be a change that was
+		// made twice.
+		_, err = lasting.ConfigureNextTurn(ctx, conv.ID, k.Revision, host.SettingsPatch{Mode: &mode})
+		return err
+	})
+	again("a new client", func() error {
+		c, _, err := daemon.Running(ctx, dir)
+		if errors.Is(err, daemon.ErrNotRunning) {
+			// Nobody has the lock at this moment; a command opens the folder itself.
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		_, err = c.Conversation(ctx, conv.ID)
+		return errors.Join(err, c.Close(ctx))
+	})
+	for range races(t) {
+		before.end()
+		// It takes no more clients, and has not ended yet.
+		await(t, "the end of the socket", func() bool {
+			_, err := os.Lstat(before.info.Socket)
+			return errors.Is(err, os.ErrNotExist)
+		})
+		next := serve(t, daemon.Config{Host: host.Config{Dir: dir}})
+		before.stop(t)
+		before = next
+	}
+}
+
+// answering is a daemon that answers as a test wants.
+func answering(t *testing.T, dir string, h http.HandlerFunc) {
+	t.Helper()
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ln, err := net.Listen("unix", filepath.Join(dir, daemon.SocketName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", host.MediaJSON)
+			_ = json.NewEncoder(w).Encode(host.VersionInfo{Version: host.Version()})
+			return
+		}
+		h(w, r)
+	})}
+	go func() { _ = srv.Serve(ln) }()
+	t.Cleanup(func() { _ = srv.Close() })
+}
+
+func TestAChangeThatAnEndingDaemonRefusedIsSentToTheNextOneUnderTheSameKey(t *testing.T) {
+	dir := newFolder(t)
+	var keys, bodies []string
+	answering(t, dir, func(w http.ResponseWriter, r *http.Request) {
+		b, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		keys, bodies = append(keys, r.Header.Get(host.HeaderIdempotencyKey)), append(bodies, string(b))
+		if len(keys) == 1 {
+			p := host.ProblemOf(&host.Error{Code: host.CodeClosed})
+			w.Header().Set("Content-Type", host.MediaProblem)
+			w.WriteHeader(p.Status)
+			_ = json.NewEncoder(w).Encode(p)
+			return
+		}
+		w.Header().Set("Content-Type", host.MediaJSON)
+		_ = json.NewEncoder(w).Encode(host.Conversation{ID: "made"})
+	})
+	ctx := patient(t)
+	c, _, err := daemon.Running(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(ctx) }()
+	conv, err := c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: "/p"})
+	if err != nil || conv.ID != "made" {
+		t.Fatalf("%+v %v", conv, err)
+	}
+	if len(keys) != 2 || keys[0] == "" || keys[0] != keys[1] || bodies[0] != bodies[1] || bodies[0] == "" {
+		t.Errorf("keys %q, bodies %q", keys, bodies)
+	}
+}
+
+// A refusal of another kind is the daemon's answer, whole.
+func TestAnotherRefusalOfADaemonIsNotAskedAgain(t *testing.T) {
+	dir := newFolder(t)
+	asked := 0
+	answering(t, dir, func(w http.ResponseWriter, _ *http.Request) {
+		asked++
+		p := host.ProblemOf(&host.Error{Code: host.CodeStoreFull, Detail: "No room."})
+		// The status of a host that is closed, with another code.
+		w.Header().Set("Content-Type", host.MediaProblem)
+		w.WriteHeader(host.StatusOf(host.CodeClosed))
+		_ = json.NewEncoder(w).Encode(p)
+	})
+	ctx := patient(t)
+	c, _, err := daemon.Running(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(ctx) }()
+	_, err = c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: "/p"})
+	wantCode(t, err, host.CodeStoreFull)
+	if asked != 1 {
+		t.Errorf("it was asked %d times", asked)
+	}
+}
+
+func TestWhoOnlyReadsIsToldOfADaemonThatHasNoSuccessorAndStartsNone(t *testing.T) {
+	t.Cleanup(daemon.SuccessorPatience(50 * time.Millisecond))
+	dir := newFolder(t)
+	ctx := patient(t)
+	s := serve(t, daemon.Config{Host: host.Config{Dir: dir}})
+	c, _, err := daemon.Running(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(ctx) }()
+	s.stop(t)
+	_, err = c.Conversations(ctx)
+	wantCode(t, err, host.CodeUnreachable)
+	if _, _, err := daemon.Running(ctx, dir); !errors.Is(err, daemon.ErrNotRunning) {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestAFolderThatAnotherProcessHasForAMomentIsWaitedFor(t *testing.T) {
+	dir := newFolder(t)
+	cfg := host.Config{Dir: dir, Bindings: [][]byte{}}
+	first, err := host.Open(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tries := 0
+	second, err := daemon.WhileLocked(t.Context(), func() (*host.Host, error) {
+		if tries++; tries == 3 {
+			if err := first.Close(t.Context()); err != nil {
+				t.Error(err)
+			}
+		}
+		return host.Open(t.Context(), cfg)
+	})
+	if err != nil || tries != 3 {
+		t.Fatalf("%d tries, %v", tries, err)
+	}
+	t.Cleanup(daemon.OpenPatience(50 * time.Millisecond))
+	_, err = daemon.WhileLocked(t.Context(), func() (*host.Host, error) { return host.Open(t.Context(), cfg) })
+	wantCode(t, err, host.CodeStoreLocked)
+	if err := second.Close(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
