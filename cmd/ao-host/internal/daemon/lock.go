@@ -19,6 +19,8 @@ type Info struct {
 	// there.
 	Socket  string `json:"socket"`
 	Address string `json:"address,omitempty"`
+	// Ending: it was told to end.
+	Ending bool `json:"ending,omitempty"`
 }
 
 // lock is the lock of a folder's daemon.
@@ -47,6 +49,13 @@ func (l *lock) write(version, socket, address string, now time.Time) (Info, erro
 	return i, lockfile.Write(l.file, i)
 }
 
+// end records that its holder was told to end: who ends it at once from here on, or
+// whose machine goes down with it, has wanted that.
+func (l *lock) end(i Info) error {
+	i.Ending = true
+	return lockfile.Write(l.file, i)
+}
+
 // lost reports whether the folder was moved, removed or replaced, so that another
 // daemon may have the place.
 func (l *lock) lost(f folder) bool { return lockfile.Lost(l.file, f.path(lockName)) }
@@ -67,6 +76,22 @@ func (f folder) holder() (Info, bool) {
 		return Info{}, false
 	}
 	return i, true
+}
+
+// Crashed reports whether the last daemon of a data folder ended without having been
+// told to: it was killed, or failed. Whoever needs it may start it again unasked.
+func Crashed(dir string) bool {
+	f, found, err := findFolder(dir)
+	if err != nil || !found {
+		return false
+	}
+	file, err := os.Open(f.path(lockName))
+	if err != nil {
+		return false
+	}
+	defer func() { _ = file.Close() }()
+	var i Info
+	return lockfile.Read(file, &i) && i.PID > 0 && !i.Ending && !i.Alive()
 }
 
 // busyError says that the folder belongs to somebody who does not answer.
