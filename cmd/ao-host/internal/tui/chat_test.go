@@ -301,6 +301,40 @@ func TestLeavingDoesNotStopAndNothingWrittenIsLost(t *testing.T) {
 	}
 }
 
+// What was pasted is sent byte for byte; a tab only looks like spaces.
+func TestAPastedMakefileIsSentWithItsTabs(t *testing.T) {
+	makefile := "all: build\n\ngofmt\t:=\tgofmt -l\nbuild:\n\tgo build ./...\n\t@echo done\n"
+	r := sit(t, nil)
+	r.Paste(makefile)
+	golden(t, "pasted-80x24", r.Screen(80, 24))
+	// Each tab is one character: two keys take the line break and the last letter.
+	r.Press("backspace", "backspace")
+	r.Type("e")
+	if got, want := r.Composer(), strings.TrimSuffix(makefile, "\n"); got != want {
+		t.Errorf("the composer has %q, want %q", got, want)
+	}
+	r.Press("enter")
+	turns, err := r.f.Turns(t.Context(), conversation)
+	if err != nil || len(turns) != 1 || turns[0].Content[0].Text != strings.TrimSuffix(makefile, "\n") {
+		t.Errorf("%+v %v", turns, err)
+	}
+}
+
+func TestARefusedTextComesBackWithItsTabs(t *testing.T) {
+	r := sit(t, nil)
+	r.f.Fail["Send"] = &host.Error{Code: host.CodeStoreFull}
+	r.Paste("a\tb\r\nc")
+	r.Press("enter")
+	if got := r.Composer(); got != "a\tb\nc" {
+		t.Errorf("the composer has %q", got)
+	}
+	x, y, _ := r.Cursor()
+	r.Press("up", "home", "end")
+	if x2, y2, ok := r.Cursor(); !ok || y2 != y-1 || x2 != x+len("a  b")-len("c") {
+		t.Errorf("the cursor is at %d,%d, before at %d,%d", x2, y2, x, y)
+	}
+}
+
 func TestRule24_AMessageSteersTheRunningTurn(t *testing.T) {
 	r := sit(t, nil)
 	r.send("Go")

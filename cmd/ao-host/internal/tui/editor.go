@@ -16,6 +16,18 @@ type editor struct {
 	hidden []rune
 }
 
+// tab stands for a tab in the widget, which would make spaces of it: it is a
+// character that no text has, since Unicode assigns it to nothing, and two columns
+// wide as tabShown is.
+const (
+	tab      = "\U0003FF09"
+	tabShown = "  "
+)
+
+// kept makes of a text what the widget keeps of it: tabs are tabs, and the line
+// breaks of another system are one each.
+var kept = strings.NewReplacer(tab, "", "\t", tab, "\r\n", "\n")
+
 // editorRows is the number of rows an editor grows to; a longer text scrolls in
 // it.
 const editorRows = 6
@@ -36,7 +48,7 @@ func (e *editor) value() string {
 	if e.secret {
 		return string(e.hidden)
 	}
-	return e.area.Value()
+	return strings.ReplaceAll(e.area.Value(), tab, "\t")
 }
 
 func (e *editor) set(s string) {
@@ -44,7 +56,7 @@ func (e *editor) set(s string) {
 		e.hidden = []rune(s)
 		return
 	}
-	e.area.SetValue(s)
+	e.area.SetValue(kept.Replace(s))
 }
 
 func (e *editor) empty() bool { return e.value() == "" }
@@ -54,7 +66,7 @@ func (e *editor) insert(s string) {
 		e.hidden = append(e.hidden, []rune(strings.TrimRight(s, "\r\n"))...)
 		return
 	}
-	e.area.InsertString(s)
+	e.area.InsertString(kept.Replace(s))
 }
 
 // key edits. A line break is typed with one of the keys that newline names.
@@ -98,9 +110,15 @@ func (e *editor) view(width, rows int) ([]string, *tea.Cursor) {
 	e.area.MaxHeight = min(rows, editorRows)
 	// Setting the width makes the height fit again too.
 	e.area.SetWidth(width)
-	lines := strings.Split(e.area.View(), "\n")
+	text := e.area.View()
+	if cur := e.area.Cursor(); cur != nil && (cur.Y < 0 || cur.Y >= e.area.Height()) {
+		// The widget scrolls over what it has drawn, which is less than was pasted.
+		e.area, _ = e.area.Update(nil)
+		text = e.area.View()
+	}
+	lines := strings.Split(text, "\n")
 	for i, l := range lines {
-		lines[i] = strings.TrimRight(l, " ")
+		lines[i] = strings.TrimRight(strings.ReplaceAll(l, tab, tabShown), " ")
 	}
 	return lines, e.area.Cursor()
 }
