@@ -399,14 +399,39 @@ func (h *Host) content(in []Content) ([]abi.Content, []store.Blob, error) {
 // unsupported says what of a message the live session does not take, or "".
 func (c *conversation) unsupported(content []abi.Content) string {
 	for _, b := range content {
-		if b.Type == abi.ContentImage && !c.caps.Images {
-			return "The harness does not take images."
-		}
-		if b.Type == abi.ContentFile {
-			return "The harness does not take attached files."
+		if why := untaken(c.caps, b.Type); why != "" {
+			return why
 		}
 	}
 	return ""
+}
+
+// untaken says why a session does not take a kind of content, or "".
+func untaken(caps abi.Capabilities, t abi.ContentType) string {
+	switch {
+	case t == abi.ContentImage && !caps.Images:
+		return "The harness does not take images."
+	case t == abi.ContentFile:
+		return "The harness does not take attached files."
+	}
+	return ""
+}
+
+// Refuses says why the session does not take content, as Send would, so that a
+// client can tell it before anything is sent (C1). It is nil as long as no session is
+// ready: what a harness takes is only known then.
+//
+// Errors: content_unsupported.
+func (s Session) Refuses(content []Content) error {
+	if s.State != SessionReady {
+		return nil
+	}
+	for _, b := range content {
+		if why := untaken(s.Capabilities, b.Type); why != "" {
+			return &Error{Code: CodeContentUnsupported, Field: "content", Detail: why}
+		}
+	}
+	return nil
 }
 
 // blobPrefix begins the placeholder of an attachment; the digest's hex follows.

@@ -68,3 +68,24 @@ func TestRule24_WhereNothingCanSteerTheMessageWaitsForTheEndOfTheTurn(t *testing
 		t.Fatalf("the agent said %q", said)
 	}
 }
+
+// What a client can tell before it sends is what sending would say.
+func TestC1_ASessionRefusesWhatSendWouldRefuseAndNothingBeforeItIsReady(t *testing.T) {
+	r := newRig(t, echo)
+	image := host.Content{Type: abi.ContentImage, Media: "image/png", Bytes: []byte("x")}
+	file := host.Content{Type: abi.ContentFile, Media: "text/plain", Bytes: []byte("x")}
+	if err := r.controls().Session.Refuses([]host.Content{file}); err != nil {
+		t.Errorf("without a session: %v", err)
+	}
+	if _, err := r.h.Probe(t.Context(), r.conv); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.controls().Session.Refuses(append(host.Text("x"), image)); err != nil {
+		t.Errorf("an image: %v", err)
+	}
+	err := r.controls().Session.Refuses([]host.Content{image, file})
+	wantCode(t, err, host.CodeContentUnsupported)
+	if _, said := r.h.Send(t.Context(), r.conv, host.Message{Content: []host.Content{image, file}}); said == nil || said.Error() != err.Error() {
+		t.Errorf("sending says %v, the session %v", said, err)
+	}
+}

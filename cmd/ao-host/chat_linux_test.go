@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"golang.org/x/sys/unix"
@@ -152,6 +153,27 @@ func TestInTheChatASecretStaysHiddenAndAQueuedMessageSurvivesAStop(t *testing.T)
 	}
 }
 
+func TestC1_InTheChatAnImageIsAttachedAndWhatTheHarnessDoesNotTakeIsRefused(t *testing.T) {
+	s := onScreen(t, 80, 24, `{"turns": [{"repeat": true, "steps": [{"say": "You said: {{text}}"}]}]}`, "--new", "--harness", "codex")
+	s.sees("Write a message")
+	for name, b := range map[string]string{"my shot.png": "\x89PNG\r\n\x1a\n", "notes.txt": "notes"} {
+		if err := os.WriteFile(filepath.Join(s.project, name), []byte(b), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// As a terminal writes a file that is dropped on it.
+	s.write("/attach '" + filepath.Join(s.project, "my shot.png") + "'" + keyEnter)
+	s.sees("[1 my shot.png, 8 bytes]", "Write a message")
+	s.write("Look at this")
+	s.golden("attached", s.sees("› Look at this"))
+	s.write(keyEnter)
+	s.golden("attachment-sent", s.sees("You said: Look at this", "(image my shot.png)", "turn 1 completed", "ready"))
+	s.write("/attach notes.txt" + keyEnter)
+	s.golden("attachment-refused", s.sees("content_unsupported", "› /attach notes.txt"))
+	s.write(keyCtrlC + keyCtrlC)
+	s.left(0, "To come back: ao-host chat ")
+}
+
 func TestTheChatSurvivesTheDeathOfTheDaemon(t *testing.T) {
 	s := onScreen(t, 80, 24, `{"turns": [
 		{"steps": [{"say": "Working on it."}, {"wait_interrupt": true}]},
@@ -167,13 +189,29 @@ func TestTheChatSurvivesTheDeathOfTheDaemon(t *testing.T) {
 	s.sees("ready", "Working on it.", "› half a thought")
 	s.write(keyEnter)
 	s.sees("You said: half a thought", "ready")
-	// An orderly end of the daemon is no different, and what is sent meanwhile arrives.
+	// One that was ended on purpose stays ended until the person wants it, and what is
+	// sent starts it.
 	s.serve("--stop")
+	s.sees("not connected", "The daemon was ended")
+	// Longer than it waits between two looks.
+	time.Sleep(3 * time.Second)
+	if out := s.serve("--stop"); !strings.Contains(string(out), "No daemon was running.") {
+		t.Errorf("the chat started it again by itself: %s", out)
+	}
 	s.write("and again" + keyEnter)
 	s.sees("You said: and again", "ready")
 	if n := strings.Count(s.show(), "› and again"); n != 1 {
 		t.Errorf("the message is there %d times:\n%s", n, s.show())
 	}
+	s.serve("--stop")
+	s.sees("not connected")
+	s.write(keyEnter)
+	s.sees("ready")
+	// Somebody else's is found as well.
+	s.serve("--stop")
+	s.sees("not connected")
+	s.serve("--background")
+	s.sees("ready")
 	s.write(keyCtrlD)
 	s.left(0, "To come back: ao-host chat ")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/aoagents/ao-host/api/client"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/daemon"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/display"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/tui"
 	"github.com/aoagents/ao-host/host"
@@ -33,7 +34,8 @@ Without a conversation it is the newest one of this folder, or of the nearest
 folder above that has one; with --new, or where there is none, --harness begins
 one. The work is done by the daemon, which is started when needed: leaving the
 chat does not stop what runs, and the chat finds a daemon that was started
-again. With --launch there is no daemon, and what runs ends with the chat.
+again. One that was ended stays ended until you send something. With --launch
+there is no daemon, and what runs ends with the chat.
 
 A setting that is given is remembered for later messages; an empty value resets
 it to the provider's own default.`,
@@ -56,6 +58,7 @@ it to the provider's own default.`,
 	fl.StringVar(&f.dir, "dir", ".", "project folder of the conversation")
 	fl.StringVar(&f.title, "title", "", "title of a new conversation")
 	f.flags(cmd)
+	fl.StringArrayVar(&f.attach, "attach", nil, "image or file to send with the first message;\ncan be repeated, see /attach in the chat")
 	f.launchFlags(cmd)
 	return cmd
 }
@@ -106,12 +109,16 @@ func (a *App) converseOnScreen(ctx context.Context, c core.Core, f runFlags, pat
 		}
 		f.conversation = id
 	}
+	attached, err := contentOf("", f.attach)
+	if err != nil {
+		return err
+	}
 	conv, err := f.begin(ctx, c, patch)
 	if err != nil {
 		return err
 	}
 	cfg := tui.Config{
-		Core: c, Conversation: conv.ID, In: a.Stdin, Out: a.Stdout, Environ: a.Environ, IDs: uuid.NewString,
+		Core: c, Conversation: conv.ID, Attached: attached, In: a.Stdin, Out: a.Stdout, Environ: a.Environ, IDs: uuid.NewString,
 	}
 	remote := false
 	if cl, ok := c.(*client.Client); ok {
@@ -138,9 +145,10 @@ func (a *App) converseOnScreen(ctx context.Context, c core.Core, f runFlags, pat
 	return status(ExitTerminated)
 }
 
-// reconnect finds the daemon again, and starts it if need be.
-func (a *App) reconnect(ctx context.Context) (core.Core, error) {
-	c, err := a.sameHost(ctx)
+// reconnect finds the host again that withDaemon found before. A daemon that was
+// ended on purpose is started only with start; one that died is started unasked.
+func (a *App) reconnect(ctx context.Context, start bool) (core.Core, error) {
+	c, err := a.sameHost(ctx, start)
 	if err != nil {
 		return nil, err
 	}
@@ -150,14 +158,20 @@ func (a *App) reconnect(ctx context.Context) (core.Core, error) {
 	return c, nil
 }
 
-// sameHost is the host that withDaemon found before.
-func (a *App) sameHost(ctx context.Context) (core.Core, error) {
+func (a *App) sameHost(ctx context.Context, start bool) (core.Core, error) {
 	if a.there.named() {
 		return a.there.dial(ctx)
 	}
 	dir, err := a.dataDir()
 	if err != nil {
 		return nil, err
+	}
+	c, err := a.connect(ctx, dir, start)
+	switch {
+	case start || !errors.Is(err, daemon.ErrNotRunning):
+		return c, err
+	case !daemon.Crashed(dir):
+		return nil, tui.ErrEnded
 	}
 	return a.connect(ctx, dir, true)
 }

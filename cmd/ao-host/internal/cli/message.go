@@ -3,13 +3,10 @@ package cli
 import (
 	"fmt"
 	"io"
-	"mime"
-	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
 
-	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/attachment"
 	"github.com/aoagents/ao-host/host"
 )
 
@@ -54,16 +51,7 @@ func contentOf(prompt string, attach []string) ([]host.Content, error) {
 		if err != nil {
 			return nil, usagef("the attachment could not be read: %v", err)
 		}
-		media := mime.TypeByExtension(filepath.Ext(name))
-		if media == "" {
-			media = http.DetectContentType(b)
-		}
-		media, _, _ = strings.Cut(media, ";")
-		c := host.Content{Type: abi.ContentFile, Media: media, Name: filepath.Base(name), Bytes: b}
-		if strings.HasPrefix(media, "image/") {
-			c.Type = abi.ContentImage
-		}
-		out = append(out, c)
+		out = append(out, attachment.Of(name, b))
 	}
 	return out, nil
 }

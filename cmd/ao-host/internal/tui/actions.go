@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -15,9 +16,19 @@ import (
 type outgoing struct {
 	clientID string
 	text     string
+	attached []host.Content
 	steer    bool
 	// failed: the last attempt reached nobody, as far as is known.
 	failed bool
+}
+
+// content is what is sent: the text, then what is attached.
+func (o outgoing) content() []host.Content {
+	var out []host.Content
+	if !blank(o.text) {
+		out = host.Text(o.text)
+	}
+	return append(out, o.attached...)
 }
 
 // What comes of an action.
@@ -58,7 +69,7 @@ func broken(err error) bool {
 
 func (m *app) transmit(o outgoing) tea.Cmd {
 	return m.do(func(ctx context.Context) tea.Msg {
-		msg := host.Message{ClientID: o.clientID, Content: host.Text(o.text)}
+		msg := host.Message{ClientID: o.clientID, Content: o.content()}
 		var err error
 		if o.steer {
 			_, err = m.conn.get().Steer(ctx, m.id, msg)
@@ -78,14 +89,37 @@ func (m *app) do(f func(ctx context.Context) tea.Msg) tea.Cmd {
 // submit sends what is in the composer.
 func (m *app) submit(steer bool) tea.Cmd {
 	text := m.composer.value()
-	if blank(text) {
+	if blank(text) && len(m.attached) == 0 {
+		return m.wake()
+	}
+	if cmd, ok := m.attaching(text); ok {
+		return cmd
+	}
+	if err := m.controls.Session.Refuses(m.attached); err != nil {
+		// It was not known yet when they were attached.
+		m.tell(true, "Not sent. "+err.Error()+" "+detachWord+" takes an attachment back.")
 		return nil
 	}
-	o := outgoing{clientID: m.cfg.IDs(), text: text, steer: steer}
+	o := outgoing{clientID: m.cfg.IDs(), text: text, attached: m.attached, steer: steer}
 	m.outbox = append(m.outbox, o)
 	m.composer.set("")
+	m.attached = nil
 	m.scroll.end()
 	return m.transmit(o)
+}
+
+// wake starts a host that was ended.
+func (m *app) wake() tea.Cmd {
+	if !m.asleep {
+		return nil
+	}
+	m.asleep, m.lost = false, "Starting the daemon."
+	return m.do(func(ctx context.Context) tea.Msg {
+		if err := m.conn.start(ctx); err != nil {
+			return lostMsg{err}
+		}
+		return nil
+	})
 }
 
 // sent takes the outcome of a message: what was refused is in the composer
@@ -101,12 +135,17 @@ func (m *app) sent(r sentMsg) tea.Cmd {
 		return tea.Tick(time.Second, func(time.Time) tea.Msg { return resendMsg{id} })
 	}
 	m.delivered(r.out.clientID)
+	if m.asleep {
+		// The message has started it.
+		m.conn.hurry()
+	}
 	if r.err != nil {
 		if m.composer.empty() {
 			m.composer.set(r.out.text)
 		} else {
 			m.composer.set(r.out.text + "\n" + m.composer.value())
 		}
+		m.attached = append(slices.Clone(r.out.attached), m.attached...)
 		m.tell(true, r.err.Error())
 	}
 	return nil

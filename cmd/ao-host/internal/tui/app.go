@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -38,6 +39,8 @@ type app struct {
 	until uint64
 
 	composer *editor
+	// attached goes with the message that is written.
+	attached []host.Content
 	outbox   []outgoing
 	panel    panel
 	// under is the question or plan that another panel covers.
@@ -61,6 +64,8 @@ type app struct {
 	checklist bool
 	// lost says why the host is not reached, over why the story cannot go on.
 	lost, over string
+	// asleep: the host was ended on purpose, and waits for the person to want it.
+	asleep bool
 	// left: the person left; terminated: the program was asked to end.
 	left, terminated bool
 }
@@ -68,8 +73,8 @@ type app struct {
 func newApp(ctx context.Context, cfg Config) *app {
 	s := newStory()
 	m := &app{
-		cfg: cfg, ctx: ctx, id: cfg.Conversation, story: s, composer: newEditor(false),
-		conn:  &connection{core: cfg.Core, connect: cfg.Connect},
+		cfg: cfg, ctx: ctx, id: cfg.Conversation, story: s, composer: newEditor(false), attached: cfg.Attached,
+		conn:  newConnection(cfg.Core, cfg.Connect),
 		aside: map[string]bool{}, done: map[string]bool{}, width: 80, height: 24,
 	}
 	m.composer.area.Placeholder = "Write a message"
@@ -102,9 +107,13 @@ func (m *app) update(msg tea.Msg) tea.Cmd {
 	case batchMsg:
 		return m.batch(msg.events)
 	case connectedMsg:
-		m.lost = ""
+		m.lost, m.asleep = "", false
 		m.take(msg.controls)
 	case lostMsg:
+		if m.asleep = errors.Is(msg.err, ErrEnded); m.asleep {
+			m.lost = "The daemon was ended, and this chat is not connected. A message starts it again, and so does Enter."
+			return nil
+		}
 		m.lost = "Reconnecting to the host. What you write is kept."
 		if c := host.CodeOf(msg.err); !broken(msg.err) {
 			m.lost += " " + view.Advice(string(c), msg.err.Error())
@@ -119,6 +128,8 @@ func (m *app) update(msg tea.Msg) tea.Cmd {
 		m.ready = true
 	case sentMsg:
 		return m.sent(msg)
+	case attachedMsg:
+		m.attachedFile(msg)
 	case resendMsg:
 		return m.resend(msg.clientID)
 	case resolvedMsg:
@@ -508,6 +519,9 @@ func (m *app) composerKey(k tea.KeyPressMsg) tea.Cmd {
 		// A terminal's wheel sends these keys.
 		m.scroll.scroll(map[string]int{"up": -1, "down": 1}[s])
 		return nil
+	case s == "backspace" && m.composer.empty() && len(m.attached) > 0:
+		m.detach("")
+		return nil
 	case s == "?" && m.composer.empty():
 		return m.show(newHelpPanel())
 	}
@@ -523,6 +537,9 @@ func (m *app) writing() bool {
 
 // active reports whether something runs that a stop ends.
 func (m *app) active() bool {
+	if m.asleep {
+		return false
+	}
 	return m.story.running() != nil || m.story.byItself || m.controls.Session.State == host.SessionStarting
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/core/coretest"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/tui"
 	"github.com/aoagents/ao-host/host"
@@ -23,6 +24,8 @@ type rig struct {
 	t testing.TB
 	f *coretest.Fake
 	h *shaped
+	// started is how often the host was started from the chat.
+	started int
 }
 
 // sit begins a chat in plan mode; before sets the host up.
@@ -71,13 +74,26 @@ func (s *shaped) Send(ctx context.Context, id string, m host.Message) (host.Turn
 // again begins another chat on the same host.
 func again(t testing.TB, f *coretest.Fake) *rig {
 	t.Helper()
+	return withAttached(t, f)
+}
+
+// withAttached begins a chat with what the command line attached.
+func withAttached(t testing.TB, f *coretest.Fake, attached ...host.Content) *rig {
+	t.Helper()
 	ids := 0
-	h := &shaped{Fake: f}
-	p, err := tui.Sit(context.Background(), tui.Config{Core: h, Conversation: conversation, IDs: func() string { ids++; return fmt.Sprint("client-", ids) }})
+	r := &rig{t: t, f: f, h: &shaped{Fake: f}}
+	connect := func(_ context.Context, start bool) (core.Core, error) {
+		if start {
+			r.started++
+		}
+		return r.h, nil
+	}
+	var err error
+	r.Person, err = tui.Sit(context.Background(), tui.Config{Core: r.h, Connect: connect, Conversation: conversation, Attached: attached, IDs: func() string { ids++; return fmt.Sprint("client-", ids) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &rig{Person: p, t: t, f: f, h: h}
+	return r
 }
 
 // read lets the chat read the journal.
@@ -369,6 +385,38 @@ func TestRule19_AMessageWhoseFateIsUnknownIsTriedAgainUnderTheSameId(t *testing.
 	r.seesNot("Reconnecting", "sending")
 	if len(r.h.sent) != 2 || r.h.sent[0] != r.h.sent[1] || r.h.sent[0] == "" {
 		t.Errorf("client ids %q", r.h.sent)
+	}
+}
+
+func TestAChatWhoseDaemonWasEndedSaysSoAndEnterStartsIt(t *testing.T) {
+	r := sit(t, nil)
+	turn := r.send("Go")
+	r.f.Become(turn, host.TurnInterrupted, nil)
+	r.read()
+	r.Lose(tui.ErrEnded)
+	golden(t, "ended-80x24", r.Screen(80, 24))
+	// Nothing else than what the person wants done starts it.
+	r.Press("f1", "esc", "tab", "tab", "up", "ctrl+c")
+	if r.started != 0 {
+		t.Fatalf("it was started %d times", r.started)
+	}
+	r.Press("x", "backspace", "enter")
+	r.sees("Starting the daemon.")
+	if r.started != 1 {
+		t.Errorf("it was started %d times", r.started)
+	}
+	r.Find()
+	r.seesNot("not connected", "Starting the daemon.")
+	// While it answers the key does nothing.
+	r.Press("enter")
+	if r.started != 1 {
+		t.Errorf("it was started %d times", r.started)
+	}
+	r.Lose(tui.ErrEnded)
+	r.Type("Hello")
+	r.Press("enter")
+	if !cmpEqualTail(r.calls(), "Send conversation-1 Hello") {
+		t.Errorf("calls %q", r.calls())
 	}
 }
 

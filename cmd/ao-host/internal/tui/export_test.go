@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -210,13 +211,13 @@ type Watch struct {
 }
 
 // Follow runs a feed until ctx ends or nothing is left to try.
-func Follow(ctx context.Context, c core.Core, connect func(context.Context) (core.Core, error), id string, w Watch) {
+func Follow(ctx context.Context, c core.Core, connect func(context.Context, bool) (core.Core, error), id string, w Watch) {
 	state := func(s string) {
 		if w.State != nil {
 			w.State(s)
 		}
 	}
-	f := &feed{conn: &connection{core: c, connect: connect}, id: id, send: func(msg tea.Msg) {
+	f := &feed{conn: newConnection(c, connect), id: id, send: func(msg tea.Msg) {
 		switch msg := msg.(type) {
 		case batchMsg:
 			for _, ev := range msg.events {
@@ -227,7 +228,11 @@ func Follow(ctx context.Context, c core.Core, connect func(context.Context) (cor
 		case connectedMsg:
 			state("connected")
 		case lostMsg:
-			state("lost")
+			if errors.Is(msg.err, ErrEnded) {
+				state("asleep")
+			} else {
+				state("lost")
+			}
 		case endedMsg:
 			state("ended")
 		case restartMsg:

@@ -40,12 +40,24 @@ type (
 	restartMsg struct{ story *story }
 )
 
+// ErrEnded says that a person ended the host: it is not started again before the
+// person at the chat wants that.
+var ErrEnded = errors.New("the host was ended")
+
 // connection is the host that is talked to; it is replaced when the daemon was
 // started again.
 type connection struct {
-	mu      sync.Mutex
-	core    core.Core
-	connect func(context.Context) (core.Core, error)
+	mu   sync.Mutex
+	core core.Core
+	// connect finds the host again. With start one that was ended is started, else
+	// only one that died.
+	connect func(ctx context.Context, start bool) (core.Core, error)
+	// started is told when the host was started from here.
+	started chan struct{}
+}
+
+func newConnection(c core.Core, connect func(context.Context, bool) (core.Core, error)) *connection {
+	return &connection{core: c, connect: connect, started: make(chan struct{}, 1)}
 }
 
 func (c *connection) get() core.Core {
@@ -59,7 +71,7 @@ func (c *connection) again(ctx context.Context) error {
 	if c.connect == nil {
 		return nil
 	}
-	next, err := c.connect(ctx)
+	next, err := c.connect(ctx, false)
 	if err != nil {
 		return err
 	}
@@ -70,6 +82,27 @@ func (c *connection) again(ctx context.Context) error {
 	return old.Close(ctx)
 }
 
+// start starts the host that was ended.
+func (c *connection) start(ctx context.Context) error {
+	if c.connect == nil {
+		return nil
+	}
+	next, err := c.connect(ctx, true)
+	if err != nil {
+		return err
+	}
+	c.hurry()
+	return next.Close(ctx)
+}
+
+// hurry lets the feed look for the host now.
+func (c *connection) hurry() {
+	select {
+	case c.started <- struct{}{}:
+	default:
+	}
+}
+
 // feed follows the journal for as long as ctx lasts, over as many connections as
 // it takes: every event is reported once, in order.
 type feed struct {
@@ -77,12 +110,13 @@ type feed struct {
 	id    string
 	after uint64
 	send  func(tea.Msg)
+	// wait is the time until the host is looked for again.
+	wait time.Duration
 }
 
 func (f *feed) run(ctx context.Context) {
-	wait := firstWait
 	for ctx.Err() == nil {
-		err := f.follow(ctx, func() { wait = firstWait })
+		err := f.follow(ctx, func() { f.wait = firstWait })
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -97,17 +131,31 @@ func (f *feed) run(ctx context.Context) {
 			return
 		}
 		f.send(lostMsg{err})
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
+		if !f.find(ctx) {
 			return
 		}
-		wait = min(2*wait, longWait)
+	}
+}
+
+// find looks for the host until it is there, and reports whether it is.
+func (f *feed) find(ctx context.Context) bool {
+	for {
+		f.wait = max(f.wait, firstWait)
+		select {
+		case <-time.After(f.wait):
+		case <-f.conn.started:
+		case <-ctx.Done():
+			return false
+		}
+		f.wait = min(2*f.wait, longWait)
 		switch err := f.conn.again(ctx); {
-		case err == nil || ctx.Err() != nil:
+		case ctx.Err() != nil:
+			return false
+		case err == nil:
+			return true
 		case final(err):
 			f.send(endedMsg{err})
-			return
+			return false
 		default:
 			f.send(lostMsg{err})
 		}

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -68,7 +69,7 @@ func TestTheFeedLosesNothingAndRepeatsNothingWhenConnectionsBreak(t *testing.T) 
 	fake := talk(t, 40)
 	found := 0
 	h := &fragile{Fake: fake, each: 7, err: &host.Error{Code: host.CodeUnreachable}, gone: 1}
-	connect := func(context.Context) (core.Core, error) {
+	connect := func(context.Context, bool) (core.Core, error) {
 		found++
 		if found == 2 {
 			return nil, errors.New("it is not there yet")
@@ -111,10 +112,41 @@ func TestTheFeedEndsWhereTryingAgainCannotHelp(t *testing.T) {
 		var states []string
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		tui.Follow(ctx, h, func(context.Context) (core.Core, error) { return nil, c.connect }, conversation, tui.Watch{State: func(s string) { states = append(states, s) }})
+		tui.Follow(ctx, h, func(context.Context, bool) (core.Core, error) { return nil, c.connect }, conversation, tui.Watch{State: func(s string) { states = append(states, s) }})
 		if states[len(states)-1] != "ended" {
 			t.Errorf("states %q", states)
 		}
+	}
+}
+
+// A host that was ended is looked for and not started, until the person at the chat
+// starts it or somebody else has.
+func TestAHostThatWasEndedIsStartedOnlyWhenThePersonWantsIt(t *testing.T) {
+	fake := talk(t, 4)
+	h := &fragile{Fake: fake, each: 3, err: &host.Error{Code: host.CodeUnreachable}}
+	var looks atomic.Int32
+	connect := func(_ context.Context, start bool) (core.Core, error) {
+		if start {
+			t.Error("the feed wants to start it")
+		}
+		if looks.Add(1) < 3 {
+			return nil, tui.ErrEnded
+		}
+		return h, nil
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var states []string
+	tui.Follow(ctx, h, connect, conversation, tui.Watch{
+		Event: func(ev host.Event) {
+			if ev.Seq == 5 {
+				cancel()
+			}
+		},
+		State: func(s string) { states = append(states, s) },
+	})
+	if got := strings.Join(states, " "); got != "connected lost asleep asleep connected" {
+		t.Errorf("states %s", got)
 	}
 }
 

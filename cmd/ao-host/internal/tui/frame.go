@@ -49,7 +49,7 @@ func (m *app) frame() ([]string, *tea.Cursor) {
 	// The composer keeps a row of its own beside a panel, so that what was
 	// written is seen to be there.
 	comp, cur := m.composerRows(w, max(room/2, 1))
-	if m.panel != nil && m.focus == onPanel && m.composer.empty() {
+	if m.panel != nil && m.focus == onPanel && m.composer.empty() && len(m.attached) == 0 {
 		comp, cur = nil, nil
 	}
 	comp = comp[:min(len(comp), max(room-1, 1))]
@@ -137,6 +137,8 @@ func (m *app) stateWords() string {
 	switch {
 	case m.over != "":
 		return "ended"
+	case m.asleep:
+		return "not connected"
 	case m.lost != "":
 		return "reconnecting"
 	case t != nil && m.controls.Running != nil && m.controls.Running.Stopping:
@@ -282,7 +284,7 @@ const queueShown = 3
 func (m *app) queueRows(w int) []string {
 	var out []string
 	for _, o := range m.outbox {
-		out = append(out, styleFaint.put(clip("… sending: "+display.Line(o.text), w)))
+		out = append(out, styleFaint.put(clip("… sending: "+turnLine(host.Turn{Content: o.content()}), w)))
 	}
 	if _, open := m.panel.(*queuePanel); open {
 		return out
@@ -323,6 +325,15 @@ func (m *app) composerRows(w, rows int) ([]string, *tea.Cursor) {
 	}
 	if cur != nil {
 		cur.X += 2
+	}
+	if chips := m.chips(w); rows > 2+len(chips) {
+		lines = append(chips, lines...)
+		if cur != nil {
+			cur.Y += len(chips)
+		}
+	} else if len(chips) > 0 {
+		// That something goes along is said in any case.
+		lines[0] += styleTool.put(fmt.Sprintf(" [+%d]", len(m.attached)))
 	}
 	rule := styleFaint.put(strings.Repeat("─", w))
 	if rows < 3 {

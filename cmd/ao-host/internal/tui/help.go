@@ -10,6 +10,7 @@ type helpPanel struct{ *choices }
 var keys = [][2]string{
 	{"Enter", "send; while a turn runs the message waits in the queue, with the settings of this moment"},
 	{"Alt+Enter", "new line (also Shift+Enter, Ctrl+J)"},
+	{"/attach PATH", "attach an image or a file to the message; /detach N, or Backspace where nothing is written, takes it back"},
 	{"Ctrl+S", "steer: send into the running turn"},
 	{"Ctrl+C, Esc", "stop what runs; again: leave"},
 	{"Ctrl+D", "leave without stopping"},

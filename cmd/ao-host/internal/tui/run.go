@@ -10,14 +10,16 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
+	"github.com/aoagents/ao-host/host"
 )
 
 // Config is what the chat needs.
 type Config struct {
 	Core core.Core
-	// Connect finds the host again after it was lost, starting it if need be. Nil:
-	// Core finds it by itself.
-	Connect func(ctx context.Context) (core.Core, error)
+	// Connect finds the host again after it was lost. With start one that was ended is
+	// started; else only one that died, and the error is [ErrEnded]. Nil: Core finds it
+	// by itself.
+	Connect func(ctx context.Context, start bool) (core.Core, error)
 	// Conversation is the one that is shown.
 	Conversation string
 	In           io.Reader
@@ -26,6 +28,8 @@ type Config struct {
 	Environ []string
 	// Terminate asks the program to end.
 	Terminate <-chan struct{}
+	// Attached goes with the first message.
+	Attached []host.Content
 	// IDs makes client message ids.
 	IDs func() string
 }
@@ -90,11 +94,17 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 func (m *app) result() Result {
 	r := Result{Core: m.conn.get(), Terminated: m.terminated, Active: m.active(), Queued: len(m.story.waiting(nil)), Held: m.story.queue.Held}
 	r.Waiting = m.waiting(func(key string) bool { return m.done[key] }) != nil
+	unsent := func(text string, attached []host.Content) {
+		for _, c := range attached {
+			r.Unsent = append(r.Unsent, "("+string(c.Type)+" "+attachmentName(c)+")")
+		}
+		if !blank(text) {
+			r.Unsent = append(r.Unsent, text)
+		}
+	}
 	for _, o := range m.outbox {
-		r.Unsent = append(r.Unsent, o.text)
+		unsent(o.text, o.attached)
 	}
-	if text := m.composer.value(); !blank(text) {
-		r.Unsent = append(r.Unsent, text)
-	}
+	unsent(m.composer.value(), m.attached)
 	return r
 }
