@@ -102,6 +102,7 @@ const (
 	CodeLineSkipped         Code = "line_skipped"
 	CodeTooManyRequests     Code = "too_many_requests"
 	CodeRelaunch            Code = "relaunch"
+	CodeHarnessReplaced     Code = "harness_replaced"
 	CodePermissionDiffers   Code = "permission_differs"
 	CodeDeliveryRejected    Code = "delivery_rejected"
 	CodeNotSent             Code = "not_sent"
@@ -202,6 +203,7 @@ var codeTexts = map[Code]string{
 	CodeSchemaViolation:     "The harness sent something that does not fit its own schema. It was used as far as it could be read.",
 	CodeLineSkipped:         "The harness printed a line that is too long or no message; it was skipped.",
 	CodeTooManyRequests:     "The harness has 1000 requests open, so further ones are refused until some are answered. Answer the open ones, or stop the turn.",
+	CodeHarnessReplaced:     "The harness was updated or replaced since this conversation used it last, and goes on in the new version. There is nothing to do unless it behaves differently.",
 	CodeRelaunch:            "The harness is ended and started again before the next turn, because only a new process can put the change in force. There is nothing to do.",
 	CodePermissionDiffers:   "The review offered no decision for the remembered permission, so a weaker one is in force until the next turn restores it. Choose another permission if it is to stay.",
 	CodeDeliveryRejected:    "The harness refused the message; nothing ran. The turn says why. Change it or send another one.",

@@ -139,6 +139,7 @@ var statuses = map[Code]int{
 	CodeLaunchFailed:       http.StatusBadGateway,
 	CodeHarnessExited:      http.StatusBadGateway,
 	CodeProviderVersion:    http.StatusBadGateway,
+	CodeHarnessReplaced:    http.StatusBadGateway,
 	CodeSignInNeeded:       http.StatusBadGateway,
 	CodeLoginEnv:           http.StatusBadGateway,
 	CodeLoginEnvSlow:       http.StatusBadGateway,

@@ -92,7 +92,8 @@ func (c *conversation) pump() bool {
 
 // needsRelaunch reports whether the next turn needs another process than the one
 // that runs (rule 7), and says so: the binding asked for one, the conversation
-// was relocated, or the turn's permission is one of the harness's launch flags.
+// was relocated, the program was replaced, or the turn's permission is one of the
+// harness's launch flags.
 func (c *conversation) needsRelaunch(t *turn) bool {
 	s := c.sess
 	if s.relaunch || t == nil || s.state != SessionReady {
@@ -100,6 +101,11 @@ func (c *conversation) needsRelaunch(t *turn) bool {
 	}
 	if s.dir != dirOf(c.row) {
 		c.tellRelaunch(fmt.Sprintf("The conversation goes on in %q.", c.row.Cwd))
+		return true
+	}
+	if c.programReplaced() {
+		s.relaunch = true
+		c.tellRelaunch("Its program was replaced on the disk.")
 		return true
 	}
 	if slices.Equal(permissionArgs(s.binding.info.Manifest, t.settings.Permission), s.launchArgs) {

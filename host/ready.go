@@ -58,6 +58,9 @@ func (c *conversation) onReady(r *abi.Ready) {
 		s.log.Debug("provider", "version", r.ProviderVersion)
 		c.dropProblems("session")
 		c.checkProviderVersion(r.ProviderVersion)
+		if err := c.tellReplaced(r.ProviderVersion); err != nil {
+			s.log.Error("the version of the session before could not be read", "error", err)
+		}
 	}
 	s.row.ProviderVersion, s.row.NativeSession = s.version, s.native
 	c.saveGeneration(s)

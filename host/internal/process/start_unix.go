@@ -28,12 +28,13 @@ const (
 // [Process.End] must be called in the end, also after the child exited by itself:
 // it ends what the child left behind and releases what is held for it.
 type Process struct {
-	os     *os.Process
-	family *family
-	stdin  *os.File
-	stdout *os.File
-	stderr *os.File
-	tail   *tail
+	os      *os.Process
+	program Program
+	family  *family
+	stdin   *os.File
+	stdout  *os.File
+	stderr  *os.File
+	tail    *tail
 
 	stderrDone chan struct{}
 	done       chan struct{}
@@ -102,6 +103,8 @@ func launch(program string, spec Spec, env []string) (*Process, error) {
 			return nil, launchError(program, spec.Dir, spec.RealDir, err)
 		}
 	}
+	// Before it is started: what replaces it meanwhile then counts as replaced.
+	identity := Identify(program)
 	attr := &os.ProcAttr{Dir: spec.Dir, Env: env, Files: files.child[:], Sys: &syscall.SysProcAttr{Setsid: true}}
 	started, kin, err := begin(program, spec.Argv, attr)
 	for i := 0; i < busyRetries && errors.Is(err, syscall.ETXTBSY); i++ {
@@ -121,6 +124,7 @@ func launch(program string, spec Spec, env []string) (*Process, error) {
 	}
 	p := &Process{
 		os:         started,
+		program:    identity,
 		family:     kin,
 		stdin:      files.ours[0],
 		stdout:     files.ours[1],
@@ -233,6 +237,9 @@ func (s stdin) Close() error {
 // Stdout is the child's standard output. It is the caller's to close; closing it
 // makes a blocked Read return. Its end is not the child's exit.
 func (p *Process) Stdout() io.ReadCloser { return p.stdout }
+
+// Program is the file that was started.
+func (p *Process) Program() Program { return p.program }
 
 // PID is the process id, which is also that of its process group and session.
 func (p *Process) PID() int { return p.os.Pid }

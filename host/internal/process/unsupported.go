@@ -28,6 +28,9 @@ func (*Process) Stdin() io.WriteCloser { return nil }
 // Stdout is nil.
 func (*Process) Stdout() io.ReadCloser { return nil }
 
+// Program is the zero one.
+func (*Process) Program() Program { return Program{} }
+
 // PID is 0.
 func (*Process) PID() int { return 0 }
 
