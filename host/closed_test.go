@@ -2,10 +2,12 @@ package host_test
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/aoagents/ao-host/host"
+	"github.com/aoagents/ao-host/lab/scripted"
 )
 
 func TestAClosedHostSaysSoToWhateverIsAsked(t *testing.T) {
@@ -83,4 +85,29 @@ func TestAProbeThatMeetsTheHostsEndIsToldThatTheHostIsClosed(t *testing.T) {
 	r.until("the start", func() bool { return r.controls().Session.PID != 0 })
 	r.close()
 	wantCode(t, <-probed, host.CodeClosed)
+}
+
+// A message that was being prepared when the host closed never arrived, and no
+// person took it back: it waits (rule 19).
+func TestRule22_AMessageThatWasBeingPreparedWhenTheHostClosedStaysQueued(t *testing.T) {
+	eachACPAgent(t, func(t *testing.T, a actor) {
+		option := map[string]string{scripted.ProfileKimchi: "permissions-mode"}[a.profile]
+		if option == "" {
+			option = "mode"
+		}
+		r := newACPRig(t, a, strings.Replace(answersAll, "{", `{"behaviour":{"setters":{"`+option+`":"never"}},`, 1))
+		r.configure(host.SettingsPatch{Mode: ptr("plan")})
+		first, second := r.send("Go"), r.send("And then")
+		r.until("the turn to be prepared", func() bool { c := r.controls(); return c.Running != nil && c.Running.Turn == first.ID })
+		r.restart()
+		if q := r.controls().Queue; !q.Held || q.Reason != host.CodeHoldClosed || !slices.Equal(q.Turns, []string{first.ID, second.ID}) {
+			t.Errorf("the queue after the restart: %+v", q)
+		}
+		if got := r.turn(first.ID); got.State != host.TurnQueued {
+			t.Errorf("the message is %s, %q", got.State, got.StopReason)
+		}
+		if n := r.called("session/prompt"); n != 0 {
+			t.Errorf("%d prompts were sent", n)
+		}
+	})
 }

@@ -227,6 +227,12 @@ func (c *conversation) onTurnEnded(e *abi.TurnEnded) {
 		// Its end proves that it arrived (Q5).
 		c.delivered(t, "turn ended")
 	}
+	if t.State == store.TurnQueued && c.closing && e.Status == abi.TurnInterrupted {
+		// Nothing was sent, and no person took it back.
+		c.requeue(t, "nothing was sent before the host ended")
+		c.hold(CodeHoldClosed)
+		return
+	}
 	t.StopReason = e.StopReason
 	// A steer makes way for a message, and after a stop a person may have sent one.
 	goOn := c.stop != nil && (c.stop.steer || c.stop.released)
