@@ -2,10 +2,10 @@ package host
 
 import (
 	"context"
+	"time"
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/jsonwire"
-	"github.com/aoagents/ao-host/store"
 )
 
 // RetryRequest sends the content of an ended turn again.
@@ -25,6 +25,13 @@ func (h *Host) Retry(ctx context.Context, conversation, turnID string, r RetryRe
 	c, err := h.actor(ctx, conversation)
 	if err != nil {
 		return Turn{}, err
+	}
+	var was past
+	if !r.RepeatWork {
+		// It is read here, so that the conversation goes on meanwhile.
+		if was, err = h.pastOf(ctx, turnID); err != nil {
+			return Turn{}, err
+		}
 	}
 	return ask(ctx, c, func() (Turn, error) {
 		if c.closing {
@@ -48,14 +55,11 @@ func (h *Host) Retry(ctx context.Context, conversation, turnID string, r RetryRe
 		if len(content) == 0 {
 			return Turn{}, failField(CodeTurnNotRetryable, "turn", "The turn was an answer; answer the card instead.")
 		}
-		if !r.RepeatWork {
-			did, err := h.workOf(ctx, old)
-			if err != nil {
-				return Turn{}, err
-			}
-			if did != nil {
-				return Turn{}, failField(CodeRetryRepeatsWork, "turn", "It did at least this: %s %q.", did.Type, did.Title)
-			}
+		if !r.RepeatWork && !was.ended.Equal(old.EndedAt) {
+			return Turn{}, failField(CodeTurnNotRetryable, "turn", "It ended only while this was asked; read it and ask again.")
+		}
+		if was.did != nil {
+			return Turn{}, failField(CodeRetryRepeatsWork, "turn", "It did at least this: %s %q.", was.did.Type, was.did.Title)
 		}
 		var t *turn
 		err = c.transact(ctx, func() error {
@@ -71,33 +75,65 @@ func (h *Host) Retry(ctx context.Context, conversation, turnID string, r RetryRe
 	})
 }
 
-// workOf returns the first thing a turn did with a tool, or nil. A search reads
-// only, so it may be done again.
-func (h *Host) workOf(ctx context.Context, t store.Turn) (*abi.Item, error) {
+// past is what the journal says of a turn that ended.
+type past struct {
+	ended time.Time
+	// did is the first thing that it did with a tool, or nil. A search reads only, so
+	// it may be done again.
+	did *abi.Item
+}
+
+// pastOf reads the journal from the turn's acceptance to its end; of a turn that has
+// not ended, or is not there, it tells nothing.
+func (h *Host) pastOf(ctx context.Context, turnID string) (p past, err error) {
+	t, err := h.store.Turn(ctx, turnID)
+	if isNotFound(err) || err == nil && !TurnState(t.State).Ended() {
+		return p, nil
+	}
+	if err != nil {
+		return p, storeError(err)
+	}
+	p.ended = t.EndedAt
 	after, err := h.store.JournalFrom(ctx, t.ID)
 	if err != nil {
-		return nil, storeError(err)
+		return p, storeError(err)
 	}
 	for {
 		events, err := h.store.Events(ctx, t.ConversationID, after, 0)
 		if err != nil || len(events) == 0 {
-			return nil, storeError(err)
+			return p, storeError(err)
 		}
 		for _, ev := range events {
 			after = ev.Seq
-			if EventType(ev.Type) != EventItem || ev.TurnID != t.ID {
+			if ev.TurnID != t.ID {
 				continue
 			}
-			var it abi.Item
-			var d jsonwire.Decoder
-			d.Reset(ev.Body)
-			if it.DecodeJSON(&d); d.Err() != nil {
-				continue
-			}
-			switch it.Type {
-			case abi.ItemCommand, abi.ItemEdit, abi.ItemTool:
-				return &it, nil
+			switch EventType(ev.Type) {
+			case EventItem:
+				if p.did = workOf(ev.Body); p.did != nil {
+					return p, nil
+				}
+			case EventTurn:
+				// A turn that is proven never to have arrived can run, and end, once more.
+				if v := decodeOwn[Turn](ev.Body); v.State.Ended() && v.EndedAt != nil && v.EndedAt.Equal(t.EndedAt) {
+					return p, nil
+				}
 			}
 		}
 	}
+}
+
+// workOf returns the item of an event if it is work done with a tool, else nil.
+func workOf(body []byte) *abi.Item {
+	var it abi.Item
+	var d jsonwire.Decoder
+	d.Reset(body)
+	if it.DecodeJSON(&d); d.Err() != nil {
+		return nil
+	}
+	switch it.Type {
+	case abi.ItemCommand, abi.ItemEdit, abi.ItemTool:
+		return &it
+	}
+	return nil
 }

@@ -1,0 +1,59 @@
+package host_test
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/aoagents/ao-host/host"
+	"github.com/aoagents/ao-host/store"
+)
+
+// The first end of a turn that runs once more is not where its work ends.
+func TestQ8_ARetryLooksAtAllThatATurnDidWhichWasPutBackIntoTheQueue(t *testing.T) {
+	r := newRig(t, `{"turns":[{"when":{"turn":2},"steps":[{"run":{"command":"make deploy","approve":false}},{"say":"Deployed."}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`,
+		func(c *host.Config) { c.LeaveIdle = true })
+	turn := r.send("Deploy it")
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	r.close()
+	st, err := store.Open(t.Context(), r.dir, store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = st.Write(t.Context(), func(tx *store.Tx) error {
+		row, err := tx.Turn(t.Context(), turn.ID)
+		if err != nil {
+			return err
+		}
+		// As the crash of a host leaves a message that never arrived.
+		row.State, row.StartedAt, row.EndedAt, row.Evidence, row.ClientID = store.TurnDispatched, time.Time{}, time.Time{}, "", "never-seen"
+		return tx.UpdateTurn(t.Context(), row)
+	})
+	if err := errors.Join(err, st.Close()); err != nil {
+		t.Fatal(err)
+	}
+	r.open()
+	if _, err := r.h.Probe(t.Context(), r.conv); err != nil {
+		t.Fatal(err)
+	}
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	_, err = r.h.Retry(t.Context(), r.conv, turn.ID, host.RetryRequest{})
+	wantCode(t, err, host.CodeRetryRepeatsWork)
+}
+
+func TestARetryReadsTheJournalToTheEndOfItsTurnOnly(t *testing.T) {
+	r := newRig(t, echo)
+	talked := r.send("Go")
+	r.untilTurn(talked.ID, host.TurnCompleted)
+	next := r.send("And now")
+	r.untilTurn(next.ID, host.TurnCompleted)
+	// What is behind the end would be found if it was read.
+	r.sql(fmt.Sprintf(`UPDATE event SET turn_id = '%s', body = CAST('{"turn":"%[1]s","id":"x","type":"command","status":"completed","title":"make"}' AS BLOB)
+		WHERE turn_id = '%s' AND type = 'item'`, talked.ID, next.ID))
+	again, err := r.h.Retry(t.Context(), r.conv, talked.ID, host.RetryRequest{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.untilTurn(again.ID, host.TurnCompleted)
+}
