@@ -99,9 +99,9 @@ type CallError struct {
 	// Data is what the child sent along.
 	Data Raw `json:"data,omitempty"`
 	// Local is "timeout", "schema" (the outbound frame did not fit its schema
-	// and was not sent), "refused" (the manifest does not name the method, or the
-	// turn does not wait for delivery) or "oversize"; empty when the child
-	// answered. The exit of the process ends no call, it ends the generation.
+	// and was not sent), "refused" (the manifest does not name the method, the turn
+	// does not wait for delivery, or 1000 calls wait) or "oversize"; empty when the
+	// child answered. The exit of the process ends no call, it ends the generation.
 	Local string `json:"local,omitempty"`
 }
 

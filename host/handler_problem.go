@@ -154,6 +154,7 @@ var statuses = map[Code]int{
 	CodeSchemaViolation:    http.StatusBadGateway,
 	CodeLineSkipped:        http.StatusBadGateway,
 	CodeTooManyRequests:    http.StatusBadGateway,
+	CodeTooManyCalls:       http.StatusBadGateway,
 	CodeDeliveryRejected:   http.StatusBadGateway,
 	CodeNotSent:            http.StatusBadGateway,
 	CodeUnreachable:        http.StatusBadGateway,

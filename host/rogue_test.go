@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -253,6 +254,43 @@ func TestAHarnessCannotPileUpRequestsThatNobodyAnswers(t *testing.T) {
 	if got := r.warnings(string(host.CodeTooManyRequests)); len(got) != 1 {
 		t.Fatalf("%d warnings", len(got))
 	}
+}
+
+func TestABindingCannotPileUpCallsOrTimers(t *testing.T) {
+	r := newRogueRig(t, echo)
+	r.untilTurn(r.send("many calls").ID, host.TurnCompleted)
+	if got := strings.Join(r.warnings("rogue"), ", "); got != "many: refused, many: refused, many: refused, many: refused, many: refused, many: refused" {
+		t.Fatalf("the binding heard %q", got)
+	}
+	if got := r.warnings(string(host.CodeTooManyCalls)); len(got) != 1 || !strings.Contains(got[0], "model/list") {
+		t.Fatalf("the calls were told: %q", got)
+	}
+	// Once they are answered there is room again, and for timers it is counted apart.
+	r.untilTurn(r.send("many timers").ID, host.TurnCompleted)
+	if got := r.warnings(string(host.CodeTooManyCalls)); len(got) != 2 || !strings.Contains(got[1], "timer") {
+		t.Fatalf("the timers were told: %q", got)
+	}
+	r.until("the timer that was moved", func() bool { return slices.Contains(r.warnings("rogue"), "timer t0") })
+	if n := len(strings.Fields(r.timers())); n != 999 {
+		t.Fatalf("%d timers are left", n)
+	}
+	if got := r.warnings(string(host.CodeBindingFault)); len(got) != 0 {
+		t.Fatalf("faults %q", got)
+	}
+}
+
+func TestABindingThatRepeatsWhatIsRefusedIsStoppedAndTheConversationSurvives(t *testing.T) {
+	r := newRogueRig(t, echo)
+	bad := r.send("insist")
+	r.until("the fault to be told", func() bool { return len(r.warnings(string(host.CodeBindingFault))) == 1 })
+	r.until("the harness to be ended", func() bool { return r.controls().Session.State == host.SessionNone })
+	if s := r.turn(bad.ID).State; s != host.TurnQueued {
+		t.Fatalf("the turn is %s", s)
+	}
+	if _, err := r.h.CancelQueued(t.Context(), r.conv, bad.ID); err != nil {
+		t.Fatal(err)
+	}
+	r.untilTurn(r.send("hello again").ID, host.TurnCompleted)
 }
 
 func TestABindingCannotUseUndeclaredMethodsOrBreakTheSchema(t *testing.T) {

@@ -70,6 +70,8 @@ type session struct {
 	// queued are events that a step caused and that come right after it: the
 	// effects of the step may alias the instance's memory until then.
 	queued []queuedEvent
+	// draining: the events in queued are being given to the binding.
+	draining bool
 	// saveDue: a turn ended in this step.
 	saveDue bool
 

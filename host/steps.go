@@ -112,8 +112,16 @@ func (c *conversation) oversize(f *frame) {
 	}
 }
 
-// maxRequests bounds the requests of a child that wait for their answers.
-const maxRequests = 1000
+// Bounds of what is open in a session: requests of the child that wait for their
+// answers, calls of the binding that wait for theirs, and its timers.
+const (
+	maxRequests = 1000
+	maxCalls    = 1000
+	maxTimers   = 1000
+	// maxCaused bounds the events that one event causes, most of them refused calls: a
+	// binding that repeats each of them would go on for ever.
+	maxCaused = 10_000
+)
 
 // request hands over an inbound request; one the manifest does not name is
 // answered as unknown.
@@ -240,12 +248,20 @@ func (c *conversation) step(ev *abi.Event, allow string) {
 	} else if s.sinceSave >= saveEvery {
 		c.save(false)
 	}
-	// What the step itself caused comes after it.
-	for len(s.queued) > 0 && c.sess == s {
+	if s.draining {
+		return
+	}
+	// What the step itself caused comes after it, and what that caused after that.
+	s.draining = true
+	for n := 0; len(s.queued) > 0 && c.sess == s; n++ {
+		if n == maxCaused {
+			c.fault(&engine.Fault{Kind: engine.FaultProtocol, Message: fmt.Sprintf("one event caused more than %d others: it repeats what the host refuses", maxCaused)}, false)
+		}
 		next := s.queued[0]
 		s.queued = s.queued[1:]
 		c.step(&next.event, next.allow)
 	}
+	s.draining = false
 	if s.endAfter != "" {
 		c.endProcess(s.endAfter)
 	}
@@ -384,6 +400,12 @@ func (c *conversation) apply(e *abi.Effect, seq uint64, index int, allow string)
 }
 
 func (c *conversation) setTimer(t *abi.TimerSet) {
+	if _, moved := c.sess.timers[t.Name]; !moved && len(c.sess.timers) >= maxTimers {
+		c.once("too many timers", func() {
+			c.journalValue(EventWarning, "", abi.Warning{Code: string(CodeTooManyCalls), Message: codeTexts[CodeTooManyCalls] + " It is a timer that was not set."})
+		})
+		return
+	}
 	after := time.Duration(max(0, t.AfterMS)) * time.Millisecond
 	c.sess.timers[t.Name] = time.Now().Add(after)
 	row := store.Timer{ConversationID: c.id, Generation: c.sess.gen, Name: t.Name, Due: c.h.now().Add(after)}
@@ -409,6 +431,13 @@ func (c *conversation) doCall(k *abi.Call, seq uint64, index int) {
 	}
 	if k.Delivers != "" && !c.mayDeliver(k.Delivers) {
 		refuse("refused", "turn "+k.Delivers+" does not wait for delivery")
+		return
+	}
+	if len(s.calls) >= maxCalls {
+		c.once("too many calls", func() {
+			c.journalValue(EventWarning, k.Delivers, abi.Warning{Code: string(CodeTooManyCalls), Message: codeTexts[CodeTooManyCalls] + " Method: " + k.Method})
+		})
+		refuse("refused", "too many calls wait for their answers")
 		return
 	}
 	// Never reused: generation, input number and effect index name it.

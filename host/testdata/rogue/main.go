@@ -88,6 +88,20 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 			out.TimerSet(&abi.TimerSet{Name: "moved", AfterMS: 500})
 			out.TimerClear(&abi.TimerClear{Name: "cleared"})
 			out.TimerClear(&abi.TimerClear{Name: "never set"})
+		case text == "many calls":
+			r.Reducer.Step(ev, out)
+			for range 1005 {
+				out.Call(&abi.Call{Token: "many", Method: "model/list", Params: abi.Raw("{}")})
+			}
+			return
+		case text == "many timers":
+			for n := range 1005 {
+				out.TimerSet(&abi.TimerSet{Name: "t" + strconv.Itoa(n), AfterMS: 3_600_000})
+			}
+			out.TimerSet(&abi.TimerSet{Name: "t0", AfterMS: 20})
+		case text == "insist":
+			r.insist(out)
+			return
 		case text == "ignore requests":
 			r.ignore = true
 		case text == "trap while it runs":
@@ -99,6 +113,16 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 		case strings.HasPrefix(text, "approve"):
 			r.approve = true
 		}
+	}
+	if m := ev.Message; m != nil && m.Token == "insist" {
+		r.insist(out)
+		return
+	}
+	if m := ev.Message; m != nil && m.Token == "many" {
+		if m.Error != nil {
+			out.Warning(&abi.Warning{Code: "rogue", Message: "many: " + m.Error.Local})
+		}
+		return
 	}
 	if ev.Timer != nil {
 		out.Warning(&abi.Warning{Code: "rogue", Message: "timer " + ev.Timer.Name})
@@ -147,6 +171,11 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 		r.late = false
 		out.Call(&abi.Call{Token: "u", Method: "config/value/write", Params: abi.Raw("{}")})
 	}
+}
+
+// insist calls what it must not, and again whenever that is refused.
+func (r *rogue) insist(out *guest.Effects) {
+	out.Call(&abi.Call{Token: "insist", Method: "config/value/write", Params: abi.Raw("{}")})
 }
 
 // reviews turns a question into the review of a plan, answered by the decision's id.
