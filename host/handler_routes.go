@@ -336,8 +336,8 @@ func turnRoutes() []Route {
 		changes("retryTurn", "Retry", conversationPath+"/turns/{turn}/retry", nil, func(ctx context.Context, c *apiCall, b *RetryRequest) (Turn, error) {
 			return c.h.Retry(ctx, c.conversation(), c.PathValue("turn"), *b)
 		}, nil).creates(),
-		changes("cancelQueued", "CancelQueued", conversationPath+"/turns/{turn}/cancel", nil, func(ctx context.Context, c *apiCall, _ *none) (Turn, error) {
-			return c.h.CancelQueued(ctx, c.conversation(), c.PathValue("turn"))
+		changes("cancelQueued", "CancelQueued", conversationPath+"/turns/{turn}/cancel", nil, func(ctx context.Context, c *apiCall, b *QueuedCancel) (Turn, error) {
+			return c.h.CancelQueued(ctx, c.conversation(), c.PathValue("turn"), *b)
 		}, turnNow),
 		changes("editQueued", "EditQueued", conversationPath+"/turns/{turn}/edit", []string{"version", "content"}, func(ctx context.Context, c *apiCall, b *QueuedEdit) (Turn, error) {
 			return c.h.EditQueued(ctx, c.conversation(), c.PathValue("turn"), *b)

@@ -152,6 +152,7 @@ func TestHandlerSteersStopsCancelsResumesAndRetries(t *testing.T) {
 	if !k.Queue.Held || !slices.Equal(k.Queue.Turns, []string{second.ID}) {
 		t.Fatalf("Q1: after the stop the queue is %+v", k.Queue)
 	}
+	w.fails(host.CodeTurnChanged, "POST", w.at("/turns/"+second.ID+"/cancel"), host.QueuedCancel{Version: second.Version + 1})
 	var cancelled host.Turn
 	w.ok(&cancelled, "POST", w.at("/turns/"+second.ID+"/cancel"), nil)
 	if cancelled.State != host.TurnCancelled {

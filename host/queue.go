@@ -505,32 +505,6 @@ func (c *conversation) sendMessage(ctx context.Context, m Message, content []abi
 	return turnView(t.Turn), nil
 }
 
-// CancelQueued takes a turn out of the queue. A turn that was handed to the
-// harness is refused with turn_not_queued.
-func (h *Host) CancelQueued(ctx context.Context, conversation, turnID string) (Turn, error) {
-	c, err := h.actor(ctx, conversation)
-	if err != nil {
-		return Turn{}, err
-	}
-	return ask(ctx, c, func() (Turn, error) {
-		if old, err := h.store.Turn(ctx, turnID); err == nil && old.ConversationID == c.id && old.State == store.TurnCancelled {
-			return turnView(old), nil
-		}
-		t, err := c.queued(ctx, turnID, "turn")
-		if err != nil {
-			return Turn{}, err
-		}
-		err = c.transact(ctx, func() error {
-			c.endTurn(t, store.TurnCancelled, "", "")
-			return nil
-		})
-		if err != nil {
-			return Turn{}, err
-		}
-		return turnView(t.Turn), nil
-	})
-}
-
 // ResumeQueue lets a held queue run again.
 func (h *Host) ResumeQueue(ctx context.Context, conversation string) (Controls, error) {
 	c, err := h.actor(ctx, conversation)

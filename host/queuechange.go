@@ -28,6 +28,13 @@ type QueuedMove struct {
 	Before string `json:"before,omitempty"`
 }
 
+// QueuedCancel says of which version a queued message is cancelled.
+type QueuedCancel struct {
+	// Version is the turn's version that was read; another one is refused. 0 cancels
+	// whatever it says by now.
+	Version int64 `json:"version,omitempty"`
+}
+
 // queued returns a turn that waits and that nobody has begun to hand over; field
 // names where its id came from. Errors: unknown_turn, turn_not_queued.
 func (c *conversation) queued(ctx context.Context, id, field string) (*turn, error) {
@@ -142,6 +149,44 @@ func (h *Host) edited(t *turn, in []Content) ([]abi.Content, []store.Blob, error
 		return nil, nil, &Error{Code: CodeEmptyMessage, Field: "content"}
 	}
 	return out, blobs, nil
+}
+
+// CancelQueued takes a turn out of the queue. With a version, one that somebody has
+// edited or moved since is left there: what they wrote is not thrown away unread.
+// Cancelling twice is harmless.
+//
+// Errors: unknown_turn, turn_not_queued, also of a turn that is being handed to the
+// harness, turn_changed.
+func (h *Host) CancelQueued(ctx context.Context, conversation, turnID string, of ...QueuedCancel) (Turn, error) {
+	c, err := h.actor(ctx, conversation)
+	if err != nil {
+		return Turn{}, err
+	}
+	return ask(ctx, c, func() (Turn, error) {
+		if old, err := h.store.Turn(ctx, turnID); err == nil && old.ConversationID == c.id && old.State == store.TurnCancelled {
+			return turnView(old), nil
+		}
+		t, err := c.queued(ctx, turnID, "turn")
+		if err != nil {
+			return Turn{}, err
+		}
+		for _, q := range of {
+			if q.Version == 0 {
+				continue
+			}
+			if err := t.expect(q.Version); err != nil {
+				return Turn{}, err
+			}
+		}
+		err = c.transact(ctx, func() error {
+			c.endTurn(t, store.TurnCancelled, "", "")
+			return nil
+		})
+		if err != nil {
+			return Turn{}, err
+		}
+		return turnView(t.Turn), nil
+	})
 }
 
 // MoveQueued moves a message within the queue. Answers, decisions about plans and

@@ -97,6 +97,35 @@ func TestAnEditOrMoveOfAMessageThatSomebodyChangedIsRefusedAndChangesNothing(t *
 	}
 }
 
+func TestAMessageThatSomebodyChangedIsNotCancelledByWhoHasNotReadIt(t *testing.T) {
+	r := newRig(t, hears)
+	r.busy()
+	a, b := r.send("a"), r.send("b")
+	edited, err := r.edit(a, a.Version, "mine")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = r.h.CancelQueued(t.Context(), r.conv, a.ID, host.QueuedCancel{Version: a.Version})
+	wantCode(t, err, host.CodeTurnChanged)
+	if got := r.turn(a.ID); got.State != host.TurnQueued || got.Content[0].Text != "mine" {
+		t.Errorf("the turn is %+v", got)
+	}
+	if got, err := r.h.CancelQueued(t.Context(), r.conv, a.ID, host.QueuedCancel{Version: edited.Version}); err != nil || got.State != host.TurnCancelled {
+		t.Errorf("the message as it was read: %+v, %v", got, err)
+	}
+	// What is cancelled already may be cancelled again, whatever was read.
+	if got, err := r.h.CancelQueued(t.Context(), r.conv, a.ID, host.QueuedCancel{Version: a.Version}); err != nil || got.State != host.TurnCancelled {
+		t.Errorf("a repeated cancel: %+v, %v", got, err)
+	}
+	// Without a version it is whatever it says by now.
+	if _, err := r.move(b, b.Version, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := r.h.CancelQueued(t.Context(), r.conv, b.ID); err != nil || got.State != host.TurnCancelled {
+		t.Errorf("a cancel without a version: %+v, %v", got, err)
+	}
+}
+
 func TestMovedMessagesRunInTheirNewOrderAlsoAfterARestart(t *testing.T) {
 	r := newRig(t, hears)
 	r.busy()

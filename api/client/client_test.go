@@ -271,6 +271,9 @@ func TestTheOtherMutationsThroughTheClient(t *testing.T) {
 		t.Fatal(k, err)
 	}
 	state(first, host.TurnInterrupted)
+	if got, err := c.CancelQueued(ctx, conv.ID, second.ID, host.QueuedCancel{Version: second.Version + 1}); host.CodeOf(err) != host.CodeTurnChanged {
+		t.Fatal(got, err)
+	}
 	if got, err := c.CancelQueued(ctx, conv.ID, second.ID); err != nil || got.State != host.TurnCancelled {
 		t.Fatal(got, err)
 	}
@@ -310,7 +313,7 @@ func TestErrorsThroughTheClientAreThoseOfTheHost(t *testing.T) {
 		Stop(ctx context.Context, conversation string, o host.StopOptions) (host.Controls, error)
 		RequestChanges(ctx context.Context, conversation string, d host.PlanDecision) (host.Turn, error)
 		AllowBinding(ctx context.Context, name string) (host.BindingInfo, error)
-		CancelQueued(ctx context.Context, conversation, turn string) (host.Turn, error)
+		CancelQueued(ctx context.Context, conversation, turn string, of ...host.QueuedCancel) (host.Turn, error)
 		ResolveInput(ctx context.Context, conversation, interaction string, a host.Answer) (host.Interaction, error)
 	}
 	for what, do := range map[string]func(both) error{

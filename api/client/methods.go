@@ -98,9 +98,13 @@ func (c *Client) Retry(ctx context.Context, conversation, turn string, r host.Re
 	return call[host.Turn](ctx, c, "retryTurn", r, conversation, turn)
 }
 
-// CancelQueued takes a turn out of the queue.
-func (c *Client) CancelQueued(ctx context.Context, conversation, turn string) (host.Turn, error) {
-	return call[host.Turn](ctx, c, "cancelQueued", nil, conversation, turn)
+// CancelQueued takes a turn out of the queue, with a version only while it has it.
+func (c *Client) CancelQueued(ctx context.Context, conversation, turn string, of ...host.QueuedCancel) (host.Turn, error) {
+	var q host.QueuedCancel
+	for _, o := range of {
+		q = o
+	}
+	return call[host.Turn](ctx, c, "cancelQueued", q, conversation, turn)
 }
 
 // EditQueued gives a queued message other content.

@@ -1367,6 +1367,16 @@ export interface Queue {
 }
 
 /**
+ * QueuedCancel says of which version a queued message is cancelled.
+ */
+export interface QueuedCancel {
+  /**
+   * Version is the turn's version that was read; another one is refused. 0 cancels whatever it says by now.
+   */
+  version?: number;
+}
+
+/**
  * QueuedEdit gives a queued message other content. Its settings stay as they were frozen (rule 2).
  */
 export interface QueuedEdit {
@@ -2060,7 +2070,7 @@ export interface Operations {
     params: { "conversation": string; "turn": string };
     query: Record<string, never>;
     headers: { "Idempotency-Key"?: string };
-    body: undefined;
+    body: QueuedCancel | undefined;
     result: Turn;
   };
   /**

@@ -191,7 +191,7 @@ func TestAChangeOfTheQueueIsFencedByTheVersionThatWasRead(t *testing.T) {
 	if _, errs, code := invoke(t, f, "queue", "edit", "1", "mine", "--version", "1"); code != 0 {
 		t.Fatal(errs)
 	}
-	for _, args := range [][]string{{"edit", "1", "theirs"}, {"move", "1", "--end"}} {
+	for _, args := range [][]string{{"edit", "1", "theirs"}, {"move", "1", "--end"}, {"cancel", "1"}} {
 		_, errs, code := invoke(t, f, append(append([]string{"queue"}, args...), "--version", "1")...)
 		if code != cli.ExitError || !strings.Contains(errs, "turn_changed: Somebody has edited or moved") {
 			t.Errorf("%q: exit code %d: %s", args, code, errs)

@@ -262,17 +262,19 @@ func (v queueView) firstMovable(self string) string {
 
 func (a *App) queueCancelCommand() *cobra.Command {
 	var to target
+	var version int64
 	cmd := &cobra.Command{
 		Use: "cancel [flags] TURN", Short: "Take a message out of the queue", Args: exactly("a turn"),
 		Long: "Take a message out of the queue. It can be sent with retry later.\n\n" + howNamed,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			return a.requeue(ctx, to, args[0], func(c core.Core, conv host.Conversation, _ queueView, t host.Turn) (host.Turn, error) {
-				return c.CancelQueued(ctx, conv.ID, t.ID)
+				return c.CancelQueued(ctx, conv.ID, t.ID, host.QueuedCancel{Version: versionOf(cmd, version, t)})
 			})
 		},
 	}
 	to.flags(a, cmd)
+	versionFlag(cmd, &version)
 	return cmd
 }
 

@@ -28,7 +28,7 @@ type Core interface {
 	Send(ctx context.Context, conversation string, m host.Message) (host.Turn, error)
 	Steer(ctx context.Context, conversation string, m host.Message) (host.Turn, error)
 	Retry(ctx context.Context, conversation, turn string, r host.RetryRequest) (host.Turn, error)
-	CancelQueued(ctx context.Context, conversation, turn string) (host.Turn, error)
+	CancelQueued(ctx context.Context, conversation, turn string, of ...host.QueuedCancel) (host.Turn, error)
 	EditQueued(ctx context.Context, conversation, turn string, e host.QueuedEdit) (host.Turn, error)
 	MoveQueued(ctx context.Context, conversation, turn string, m host.QueuedMove) (host.Turn, error)
 	ResumeQueue(ctx context.Context, conversation string) (host.Controls, error)

@@ -313,7 +313,7 @@ func (m *app) resume() tea.Cmd {
 
 func (m *app) cancelQueued(t host.Turn) tea.Cmd {
 	return m.do(func(ctx context.Context) tea.Msg {
-		_, err := m.conn.get().CancelQueued(ctx, m.id, t.ID)
+		_, err := m.conn.get().CancelQueued(ctx, m.id, t.ID, host.QueuedCancel{Version: t.Version})
 		return doneMsg{"The message was taken out of the queue.", err}
 	})
 }

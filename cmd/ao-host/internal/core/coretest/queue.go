@@ -20,8 +20,12 @@ func (f *Fake) Turn(_ context.Context, _, id string) (host.Turn, error) {
 }
 
 // CancelQueued takes a turn out of the queue.
-func (f *Fake) CancelQueued(ctx context.Context, id, turn string) (host.Turn, error) {
-	return f.requeue(ctx, "CancelQueued", id, turn, 0, func(t *host.Turn) { t.State = host.TurnCancelled })
+func (f *Fake) CancelQueued(ctx context.Context, id, turn string, of ...host.QueuedCancel) (host.Turn, error) {
+	var version int64
+	for _, o := range of {
+		version = o.Version
+	}
+	return f.requeue(ctx, "CancelQueued", id, turn, version, func(t *host.Turn) { t.State = host.TurnCancelled })
 }
 
 // EditQueued gives a queued message other content.
