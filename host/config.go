@@ -1,6 +1,7 @@
 package host
 
 import (
+	"context"
 	"log/slog"
 	"path/filepath"
 	"runtime/debug"
@@ -11,6 +12,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/host/internal/process"
 )
 
 // Config configures a [Host]. Only Dir is required.
@@ -75,6 +77,10 @@ type Config struct {
 	IdleSession time.Duration
 	// EndGrace is how long a process may take to end after SIGTERM; default 3 s.
 	EndGrace time.Duration
+
+	// The following are for tests of this package.
+	start func(process.Spec) (*process.Process, error)
+	end   func(context.Context, *process.Process, time.Duration) error
 }
 
 // Launch is how to start a harness instead of what its manifest says.
@@ -114,6 +120,12 @@ func (c Config) withDefaults() Config {
 	dur(&c.StartSlow, 30*time.Second)
 	dur(&c.StopGrace, 4*time.Second)
 	dur(&c.EndGrace, 3*time.Second)
+	if c.start == nil {
+		c.start = process.Start
+	}
+	if c.end == nil {
+		c.end = func(ctx context.Context, p *process.Process, grace time.Duration) error { return p.End(ctx, grace) }
+	}
 	return c
 }
 

@@ -1,9 +1,18 @@
 package host
 
 import (
+	"context"
 	"net/http"
 	"time"
+
+	"github.com/aoagents/ao-host/host/internal/process"
 )
+
+// WithProcesses replaces how a harness is started, and how one is ended that came too
+// late to be wanted.
+func (c *Config) WithProcesses(start func(process.Spec) (*process.Process, error), end func(context.Context, *process.Process, time.Duration) error) {
+	c.start, c.end = start, end
+}
 
 // DecodeMessage decodes the body of a message as the handler does.
 func DecodeMessage(b []byte) (m Message, err error) {

@@ -224,7 +224,7 @@ func (h *Host) launch(ctx context.Context, at store.Conversation, settings abi.S
 		return l
 	}
 	if l.err = ctx.Err(); l.err == nil {
-		l.proc, err = process.Start(spec)
+		l.proc, err = h.cfg.start(spec)
 		l.err = h.installHint(processError(err), l.binding.info.Manifest)
 	}
 	if l.err != nil {
@@ -384,7 +384,7 @@ func (c *conversation) saveGeneration(s *session) {
 func (c *conversation) discard(gen int64, l launched) (ended bool) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.h.cfg.EndGrace+5*time.Second)
 	defer cancel()
-	err := l.proc.End(ctx, c.h.cfg.EndGrace)
+	err := c.h.cfg.end(ctx, l.proc, c.h.cfg.EndGrace)
 	if err != nil {
 		c.log.Error("an aborted harness could not be ended", "generation", gen, "pid", l.proc.PID(), "error", err)
 	}
