@@ -78,6 +78,8 @@ type conversation struct {
 	dirty   bool
 	closing bool
 	quit    bool
+	// erasing is set once the conversation is to be deleted; read by any goroutine.
+	erasing atomic.Pointer[erasure]
 
 	tx pending
 	// spareInputs is the input buffer of a committed transaction.
@@ -245,6 +247,10 @@ func post[T any](ctx context.Context, c *conversation, box chan clientRequest, f
 	res := make(chan result, 1)
 	q := clientRequest{
 		do: func() {
+			if c.erasing.Load() != nil {
+				res <- result{err: &Error{Code: CodeConversationDeleted}}
+				return
+			}
 			v, err := fn()
 			// Who is answered sees what the answer says.
 			c.publish()
@@ -255,7 +261,7 @@ func post[T any](ctx context.Context, c *conversation, box chan clientRequest, f
 	select {
 	case box <- q:
 	case <-c.done:
-		return none, &Error{Code: CodeClosed}
+		return none, c.ended(&Error{Code: CodeClosed})
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}
@@ -267,7 +273,7 @@ func post[T any](ctx context.Context, c *conversation, box chan clientRequest, f
 		case r := <-res:
 			return r.v, r.err
 		default:
-			return none, &Error{Code: CodeClosed}
+			return none, c.ended(&Error{Code: CodeClosed})
 		}
 	case <-ctx.Done():
 		return none, ctx.Err()

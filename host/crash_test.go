@@ -84,6 +84,9 @@ func crashMain(dir string) int {
 	}()
 	enc := json.NewEncoder(os.Stdout)
 	for ev, err := range h.Events(ctx, c.ID, 0) {
+		if os.Getenv(crashEraseEnv) != "" && (err != nil || ev.Type == host.EventDelta) {
+			return crashErase(ctx, h, c.ID)
+		}
 		if err != nil || enc.Encode(ev) != nil {
 			return 1
 		}

@@ -14,6 +14,8 @@ type Code string
 const (
 	CodeStaleRevision       Code = "stale_revision"
 	CodeUnknownConversation Code = "unknown_conversation"
+	CodeConversationDeleted Code = "conversation_deleted"
+	CodeUnfinishedWork      Code = "unfinished_work"
 	CodeUnknownHarness      Code = "unknown_harness"
 	CodeUnknownTurn         Code = "unknown_turn"
 	CodeUnknownInteraction  Code = "unknown_interaction"
@@ -117,6 +119,8 @@ const (
 var codeTexts = map[Code]string{
 	CodeStaleRevision:       "The settings were changed by someone else since they were read. Read the controls again and repeat the change with the new revision.",
 	CodeUnknownConversation: "There is no such conversation in this data folder. List the conversations and use one of their ids.",
+	CodeConversationDeleted: "The conversation was deleted, or is just being deleted, so nothing more can come of it. Leave it, or list the conversations.",
+	CodeUnfinishedWork:      "Something in this conversation is not finished and would be lost. Wait for it, stop it or answer it, or say that the unfinished may be lost too (unfinished).",
 	CodeUnknownHarness:      "No binding for this harness is installed. List the bindings, or put its module into the bindings folder and allow it.",
 	CodeUnknownTurn:         "There is no such turn in this conversation. Show the conversation and use one of its turn ids.",
 	CodeUnknownInteraction:  "There is no such question or request in this conversation. List the open inputs and use one of their ids.",

@@ -15,60 +15,128 @@ import (
 // costs nothing to others.
 type feed struct {
 	mu     sync.Mutex
-	last   map[string]uint64
-	wait   map[string]chan struct{}
+	topics map[string]*topic
 	closed bool
 }
 
-func newFeed() *feed {
-	return &feed{last: map[string]uint64{}, wait: map[string]chan struct{}{}}
+// topic is one journal. That of a conversation which was deleted is not that of a later
+// one with the same id.
+type topic struct {
+	// last is the newest number that was committed since the host was opened.
+	last uint64
+	// floor is the number up to which events were taken away since then; deleted: all.
+	floor   uint64
+	deleted bool
+	// wait is closed when something has changed; nil when nobody waits.
+	wait chan struct{}
+}
+
+func newFeed() *feed { return &feed{topics: map[string]*topic{}} }
+
+// of returns the topic of a conversation; the lock must be held.
+func (f *feed) of(conv string) *topic {
+	t := f.topics[conv]
+	if t == nil {
+		t = &topic{}
+		f.topics[conv] = t
+	}
+	return t
+}
+
+func (t *topic) changed() {
+	if t.wait != nil {
+		close(t.wait)
+		t.wait = nil
+	}
 }
 
 // advance is called by the store after a commit; it never blocks.
 func (f *feed) advance(conv string, seq uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if seq > f.last[conv] {
-		f.last[conv] = seq
+	t := f.of(conv)
+	t.last = max(t.last, seq)
+	t.changed()
+}
+
+// cut is called by the store before it removes events that no reader may be shown any
+// more; it never blocks.
+func (f *feed) cut(c store.Cut) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	t := f.of(c.Conversation)
+	t.floor, t.deleted = max(t.floor, c.UpTo), c.Deleted
+	if c.Deleted {
+		delete(f.topics, c.Conversation)
 	}
-	if ch, ok := f.wait[conv]; ok {
-		close(ch)
-		delete(f.wait, conv)
-	}
+	t.changed()
 }
 
 // newest returns the newest number that was committed since the host was opened.
 func (f *feed) newest(conv string) uint64 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.last[conv]
+	if t := f.topics[conv]; t != nil {
+		return t.last
+	}
+	return 0
+}
+
+// follow returns the topic of a conversation that is to be read.
+func (f *feed) follow(conv string) *topic {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.of(conv)
+}
+
+// forget drops a topic that turned out to be of nothing.
+func (f *feed) forget(conv string, t *topic) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.topics[conv] == t && t.last == 0 && t.wait == nil {
+		delete(f.topics, conv)
+	}
 }
 
 // newer returns the newest number that was committed and, when that is not after
 // seq, a channel that is closed when there may be more. It is nil when the host
 // is closed.
-func (f *feed) newer(conv string, seq uint64) (last uint64, wait <-chan struct{}) {
+func (f *feed) newer(t *topic, seq uint64) (last uint64, wait <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	last = f.last[conv]
-	if f.closed || last > seq {
-		return last, nil
+	if f.closed || t.last > seq {
+		return t.last, nil
 	}
-	ch, ok := f.wait[conv]
-	if !ok {
-		ch = make(chan struct{})
-		f.wait[conv] = ch
+	if t.wait == nil {
+		t.wait = make(chan struct{})
 	}
-	return last, ch
+	return t.last, t.wait
+}
+
+// lost says why a reader that has read up to seq cannot go on, nil if it can. What it
+// took from the store before it asked is whole if it can.
+func (f *feed) lost(t *topic, seq uint64) *Error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case t.deleted:
+		return &Error{Code: CodeConversationDeleted}
+	case seq < t.floor:
+		return beginsAfter(t.floor)
+	}
+	return nil
+}
+
+func beginsAfter(floor uint64) *Error {
+	return fail(CodeResync, "The journal begins after event %d.", floor)
 }
 
 func (f *feed) close() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.closed = true
-	for k, ch := range f.wait {
-		close(ch)
-		delete(f.wait, k)
+	for _, t := range f.topics {
+		t.changed()
 	}
 }
 
@@ -84,7 +152,8 @@ const feedPage = 500
 // Events yields the journal of a conversation after the given number: first
 // everything since, then live, until ctx ends, the host is closed, or the caller
 // stops. Numbers only grow; where a finished turn's deltas were replaced by its
-// items there are gaps. The error is unknown_conversation, or resync when the
+// items there are gaps. The error is unknown_conversation, conversation_deleted when that
+// happens meanwhile, or resync when the
 // journal does not go back that far, or does not reach as far as that number, as
 // of a data folder that was restored from a backup.
 func (h *Host) Events(ctx context.Context, conversation string, after uint64) iter.Seq2[Event, error] {
@@ -93,17 +162,22 @@ func (h *Host) Events(ctx context.Context, conversation string, after uint64) it
 
 func (h *Host) events(ctx context.Context, conversation string, after uint64, live bool) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
-		if err := h.canFollow(ctx, conversation, after); err != nil {
+		t, err := h.follow(ctx, conversation, after)
+		if err != nil {
 			yield(Event{}, err)
 			return
 		}
 		for {
-			last, wait := h.feed.newer(conversation, after)
+			last, wait := h.feed.newer(t, after)
 			page, err := h.store.Events(ctx, conversation, after, feedPage)
 			if err != nil {
 				if ctx.Err() == nil && !h.feed.over() {
 					yield(Event{}, storeError(err))
 				}
+				return
+			}
+			if lost := h.feed.lost(t, after); lost != nil {
+				yield(Event{}, lost)
 				return
 			}
 			for _, e := range page {
@@ -131,20 +205,22 @@ func (h *Host) events(ctx context.Context, conversation string, after uint64, li
 	}
 }
 
-// canFollow says why the journal cannot be read from a number on.
-func (h *Host) canFollow(ctx context.Context, conversation string, after uint64) error {
+// follow returns the topic of a journal that can be read from a number on, or says why
+// it cannot. What is taken away after that the topic tells.
+func (h *Host) follow(ctx context.Context, conversation string, after uint64) (*topic, error) {
+	t := h.feed.follow(conversation)
 	row, err := h.store.Conversation(ctx, conversation)
-	if err != nil {
-		return notFound(err, CodeUnknownConversation, "conversation", conversation)
-	}
-	if after < row.JournalFloor {
-		return fail(CodeResync, "The journal begins after event %d.", row.JournalFloor)
-	}
-	if after > row.LastSeq {
+	switch {
+	case err != nil:
+		h.feed.forget(conversation, t)
+		return nil, notFound(err, CodeUnknownConversation, "conversation", conversation)
+	case after < row.JournalFloor:
+		return nil, beginsAfter(row.JournalFloor)
+	case after > row.LastSeq:
 		// Silence until it has grown past that number would look like nothing to tell.
-		return fail(CodeResync, "The journal ends with event %d, so number %d is of another one.", row.LastSeq, after)
+		return nil, fail(CodeResync, "The journal ends with event %d, so number %d is of another one.", row.LastSeq, after)
 	}
-	return nil
+	return t, nil
 }
 
 // Export writes the journal of a conversation as JSON lines, oldest first.

@@ -27,3 +27,11 @@ func (h *Host) HandlerWith(heartbeat, write, body time.Duration) http.Handler {
 	s := &server{h: h, keys: keyLocks{held: map[string]chan struct{}{}}, heartbeat: heartbeat, writeTimeout: write, bodyTimeout: body}
 	return s.handler()
 }
+
+// Following reports whether somebody waits for events of a conversation.
+func Following(h *Host, conversation string) bool {
+	h.feed.mu.Lock()
+	defer h.feed.mu.Unlock()
+	t := h.feed.topics[conversation]
+	return t != nil && t.wait != nil
+}

@@ -84,6 +84,7 @@ var statuses = map[Code]int{
 	CodeRetryRepeatsWork:    http.StatusConflict,
 	CodeTurnNotRunning:      http.StatusConflict,
 	CodeNothingRunning:      http.StatusConflict,
+	CodeUnfinishedWork:      http.StatusConflict,
 	CodeClientIDReused:      http.StatusConflict,
 	CodeNativeSessionTaken:  http.StatusConflict,
 	CodeExitUnproven:        http.StatusConflict,
@@ -99,7 +100,8 @@ var statuses = map[Code]int{
 
 	CodeStoreOlder: http.StatusConflict,
 
-	CodeResync: http.StatusGone,
+	CodeResync:              http.StatusGone,
+	CodeConversationDeleted: http.StatusGone,
 
 	CodeMessageTooLarge: http.StatusRequestEntityTooLarge,
 	CodeMediaType:       http.StatusUnsupportedMediaType,

@@ -294,6 +294,9 @@ func conversationRoutes() []Route {
 		}, func(ctx context.Context, c *apiCall) (Conversation, error) {
 			return c.h.Conversation(ctx, c.conversation())
 		}),
+		changes("deleteConversation", "Delete", conversationPath+"/delete", nil, func(ctx context.Context, c *apiCall, b *DeleteRequest) (Deleted, error) {
+			return Deleted{c.conversation()}, c.h.Delete(ctx, c.conversation(), *b)
+		}, func(_ context.Context, c *apiCall) (Deleted, error) { return Deleted{c.conversation()}, nil }),
 		reads("getControls", "Controls", conversationPath+"/controls", controlsNow),
 		change,
 		probe,

@@ -15,11 +15,13 @@ import (
 const HeaderLastEventID = "Last-Event-ID"
 
 // EndOfStream is the type of the server-sent event that ends a stream in an
-// orderly way, because the host is closed. Its data is an [EndEvent].
+// orderly way. Its data is an [EndEvent].
 const EndOfStream = "end"
 
 // EndEvent tells why a stream ends and where to go on.
 type EndEvent struct {
+	// Code is host_closed, conversation_deleted, or resync when the journal does not go
+	// back as far any more.
 	Code Code `json:"code"`
 	// After is the number of the last event that was written.
 	After uint64 `json:"after"`
@@ -64,7 +66,8 @@ func serveEvents(s *server, _ *Route, w http.ResponseWriter, r *http.Request) er
 		return err
 	}
 	ctx, conv := r.Context(), r.PathValue("conversation")
-	if err := s.h.canFollow(ctx, conv, after); err != nil {
+	t, err := s.h.follow(ctx, conv, after)
+	if err != nil {
 		return err
 	}
 	out := newEventWriter(s, w)
@@ -72,7 +75,7 @@ func serveEvents(s *server, _ *Route, w http.ResponseWriter, r *http.Request) er
 	beat := time.NewTicker(s.heartbeat)
 	defer beat.Stop()
 	for out.err == nil {
-		last, wait := s.h.feed.newer(conv, after)
+		last, wait := s.h.feed.newer(t, after)
 		page, err := s.h.store.Events(ctx, conv, after, streamPage)
 		if err != nil {
 			switch {
@@ -83,6 +86,10 @@ func serveEvents(s *server, _ *Route, w http.ResponseWriter, r *http.Request) er
 				s.h.logger(conv).Error("an event stream broke off", "after", after, "error", err)
 				panic(http.ErrAbortHandler)
 			}
+			return nil
+		}
+		if lost := s.h.feed.lost(t, after); lost != nil {
+			out.end(EndEvent{Code: lost.Code, After: after})
 			return nil
 		}
 		for _, e := range page {

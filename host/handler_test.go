@@ -203,10 +203,6 @@ func TestHandlerTellsWhatIsNotThere(t *testing.T) {
 	}
 	other := "/v1/conversations/none"
 	for _, path := range []string{"", "/turns", "/turns/x", "/controls", "/inputs", "/plans", "/events", "/export"} {
-		if path == "/turns/x" {
-			w.fails(host.CodeUnknownTurn, "GET", other+path, nil)
-			continue
-		}
 		w.fails(host.CodeUnknownConversation, "GET", other+path, nil)
 	}
 	w.fails(host.CodeUnknownConversation, "POST", other+"/turns", host.Message{Content: host.Text("x")})

@@ -28,6 +28,8 @@ type Host struct {
 	actors  map[string]*conversation
 	loading map[string]*loading
 	closed  bool
+	// erasures are the deletions that are not decided yet.
+	erasures sync.WaitGroup
 }
 
 // Open opens the data folder, takes its lock, migrates it, and recovers what a
@@ -62,6 +64,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 		}
 	}
 	st.Notify(h.feed.advance)
+	st.NotifyCut(h.feed.cut)
 	if err := h.recover(ctx); err != nil {
 		return nil, errors.Join(err, h.Close(ctx))
 	}
@@ -88,6 +91,7 @@ func (h *Host) Close(ctx context.Context) error {
 		wg.Go(func() { c.shutdown(ctx) })
 	}
 	wg.Wait()
+	h.erasures.Wait()
 	h.feed.close()
 	h.letGo()
 	return errors.Join(h.engine.Close(context.WithoutCancel(ctx)), h.store.Close())

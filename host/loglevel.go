@@ -77,6 +77,13 @@ func (l *levels) of(conversation string) *ownLevel {
 	return own
 }
 
+// forget is of a conversation that is gone.
+func (l *levels) forget(conversation string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.own, conversation)
+}
+
 func newLevels(configured map[string]slog.Level) *levels {
 	l := &levels{own: map[string]*ownLevel{}}
 	for conversation, level := range configured {

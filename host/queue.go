@@ -320,7 +320,7 @@ func (c *conversation) acceptAs(id string, n newSubmission) *turn {
 	}
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error {
 		for _, b := range n.blobs {
-			if err := tx.PutBlob(ctx, b); err != nil {
+			if err := tx.PutBlob(ctx, c.id, b); err != nil {
 				return err
 			}
 		}

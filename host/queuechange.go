@@ -94,7 +94,7 @@ func (h *Host) EditQueued(ctx context.Context, conversation, turnID string, e Qu
 			t.Content, t.content, t.Version = raw, content, t.Version+1
 			c.tx.do(func(ctx context.Context, tx *store.Tx) error {
 				for _, b := range blobs {
-					if err := tx.PutBlob(ctx, b); err != nil {
+					if err := tx.PutBlob(ctx, c.id, b); err != nil {
 						return err
 					}
 				}

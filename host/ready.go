@@ -269,7 +269,7 @@ func (h *Host) Probe(ctx context.Context, conversation string) (Controls, error)
 		err = ctx.Err()
 	}
 	if err != nil {
-		return Controls{}, err
+		return Controls{}, c.ended(err)
 	}
 	return h.Controls(ctx, conversation)
 }

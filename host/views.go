@@ -222,6 +222,10 @@ func (h *Host) Create(ctx context.Context, n NewConversation) (Conversation, err
 		row.ID = h.cfg.IDs()
 	}
 	view := conversationView(row, Queue{})
+	// What is left of a deleted conversation of this id goes first.
+	if err := h.store.Removed(ctx, row.ID); err != nil {
+		return Conversation{}, storeError(err)
+	}
 	err = h.store.Write(ctx, func(tx *store.Tx) error {
 		if _, err := tx.Conversation(ctx, row.ID); err == nil {
 			// Another client made it at the same time: the first one counts.
@@ -299,6 +303,9 @@ func (h *Host) Turns(ctx context.Context, conversation string) ([]Turn, error) {
 
 // Turn returns one turn.
 func (h *Host) Turn(ctx context.Context, conversation, turn string) (Turn, error) {
+	if _, err := h.store.Conversation(ctx, conversation); err != nil {
+		return Turn{}, notFound(err, CodeUnknownConversation, "conversation", conversation)
+	}
 	r, err := h.store.Turn(ctx, turn)
 	if err != nil || r.ConversationID != conversation {
 		return Turn{}, notFoundOr(err, CodeUnknownTurn, "turn", turn)

@@ -9,13 +9,15 @@
 // methods on a [Tx] see what its closure wrote.
 //
 // One process at a time holds a folder. The folder has mode 0700, its files 0600,
-// whatever the umask. What is removed is overwritten with zeros (secure_delete).
+// whatever the umask. What is removed is overwritten with zeros (secure_delete), and so
+// are copies of it that SQLite leaves in the unused parts of pages.
 //
 // Bodies have up to 64 MiB; one without bytes comes back as nil. Times keep their
 // nanoseconds, come back in UTC, and the zero time means "not yet".
 //
 // A transaction is small enough to be held in memory: what is removed of a long turn
-// goes in parts, see [Tx.CompactDeltas] and [Tx.DropSessions].
+// goes in parts, see [Tx.CompactDeltas] and [Tx.DropSessions], and so does what is left
+// of a deleted conversation, see [Tx.DeleteConversation].
 //
 // The package knows nothing of the host, the bindings or the wire: bodies are
 // bytes to it. Every failure it has a name for is an [*Error].

@@ -29,6 +29,8 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 	case "write":
 		childWrites(os.Args[1])
+	case "delete":
+		childDeletes(os.Args[1])
 	case "hold":
 		childHolds(os.Args[1])
 	case "umask":

@@ -115,7 +115,7 @@ func TestEveryColumnOfTheOtherRowsIsKept(t *testing.T) {
 	write(t, s, func(tx *store.Tx) error {
 		for _, err := range []error{
 			tx.AppendInput(ctx, in), tx.InsertOutbox(ctx, out), tx.SetTimer(ctx, timer), tx.SaveState(ctx, state),
-			tx.PutBlob(ctx, blob), tx.PutGrant(ctx, grant), tx.AppendEvent(ctx, &ev),
+			tx.PutBlob(ctx, "c", blob), tx.PutGrant(ctx, grant), tx.AppendEvent(ctx, &ev),
 			tx.PutIdempotent(ctx, "k", "c", []byte("r")),
 		} {
 			if err != nil {
@@ -498,11 +498,11 @@ func TestWhatOldSessionsNeededIsDroppedTogether(t *testing.T) {
 }
 
 func TestBlobsStayAndGrantsAreReplaced(t *testing.T) {
-	s := withConversations(t, store.Options{})
+	s := withConversations(t, store.Options{}, "c")
 	write(t, s, func(tx *store.Tx) error {
 		for _, err := range []error{
-			tx.PutBlob(ctx, store.Blob{Digest: "d", Media: "image/png", Bytes: []byte("one")}),
-			tx.PutBlob(ctx, store.Blob{Digest: "d", Media: "image/png", Bytes: []byte("one")}),
+			tx.PutBlob(ctx, "c", store.Blob{Digest: "d", Media: "image/png", Bytes: []byte("one")}),
+			tx.PutBlob(ctx, "c", store.Blob{Digest: "d", Media: "image/png", Bytes: []byte("one")}),
 			tx.PutGrant(ctx, store.Grant{Harness: "h", Digest: "1", GrantedAt: epoch}),
 			tx.PutGrant(ctx, store.Grant{Harness: "h", Digest: "2", GrantedAt: epoch.Add(1)}),
 			tx.PutGrant(ctx, store.Grant{Harness: "a", Digest: "3", GrantedAt: epoch}),

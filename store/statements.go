@@ -30,7 +30,7 @@ func (s *statements) all() []struct {
 		{&s.savepoint, `SAVEPOINT closure`},
 		{&s.release, `RELEASE closure`},
 		{&s.undo, `ROLLBACK TO closure`},
-		{&s.head, `SELECT last_seq FROM conversation WHERE id = ?`},
+		{&s.head, `SELECT last_seq FROM conversation WHERE id = ? AND deleted = 0`},
 		{&s.event, `INSERT INTO event (conversation_id, seq, at, type, turn_id, body) VALUES (?, ?, ?, ?, ?, ?)`},
 		{&s.input, `INSERT INTO input (conversation_id, generation, seq, now, kind, body) VALUES (?, ?, ?, ?, ?, ?)`},
 		{&s.outbox, `INSERT INTO outbox (conversation_id, generation, id, turn_id, interaction_id, frame, written_at) VALUES (?, ?, ?, ?, ?, ?, ?)`},

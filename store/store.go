@@ -221,6 +221,20 @@ func (s *Store) Notify(fn func(conversation string, lastSeq uint64)) {
 	s.writer.notify.Store(&fns)
 }
 
+// NotifyCut has fn called after each commit that hides a part of a journal, before
+// anything of it is removed: a reader that took a page and has then not heard of it
+// has read all there was. fn is called as that of [Store.Notify] is.
+func (s *Store) NotifyCut(fn func(Cut)) {
+	s.notifyMu.Lock()
+	defer s.notifyMu.Unlock()
+	var fns []func(Cut)
+	if old := s.writer.onCut.Load(); old != nil {
+		fns = append(fns, *old...)
+	}
+	fns = append(fns, fn)
+	s.writer.onCut.Store(&fns)
+}
+
 // Failing returns why the newest transaction could not be committed, nil once one
 // could again. A full disk is shown this way until there is room (D5).
 func (s *Store) Failing() error {

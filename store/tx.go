@@ -39,6 +39,12 @@ type Tx struct {
 	// first laterBefore of them from earlier closures.
 	later       []func(*Tx) error
 	laterBefore int
+	// unremoved: something may be left of what was deleted. cuts are what the
+	// transaction hides, removed the conversations whose last rows it removes.
+	unremoved                 bool
+	cuts                      []Cut
+	removed                   []string
+	cutsBefore, removedBefore int
 }
 
 // head is the end of a journal inside the open transaction. The conversation's
@@ -49,6 +55,7 @@ type head struct {
 	updated      int64
 	appended     bool
 	dirty        bool
+	deleted      bool
 	// closure is the number of the closure that touched it last.
 	closure int
 }
@@ -71,7 +78,7 @@ func newTx(now func() time.Time, q *db.Queries, raw *sqlite3.Conn, st *statement
 // beginTransaction forgets the journals of the transaction before.
 func (tx *Tx) beginTransaction() {
 	tx.rows = 0
-	tx.later = nil
+	tx.later, tx.cuts, tx.removed = nil, nil, nil
 	clear(tx.heads)
 	tx.order = tx.order[:0]
 }
@@ -80,12 +87,12 @@ func (tx *Tx) beginTransaction() {
 func (tx *Tx) beginClosure() {
 	tx.closure++
 	tx.touched = tx.touched[:0]
-	tx.laterBefore = len(tx.later)
+	tx.laterBefore, tx.cutsBefore, tx.removedBefore = len(tx.later), len(tx.cuts), len(tx.removed)
 }
 
 // undoClosure takes the journals back to where they were before the closure.
 func (tx *Tx) undoClosure() {
-	tx.later = tx.later[:tx.laterBefore]
+	tx.later, tx.cuts, tx.removed = tx.later[:tx.laterBefore], tx.cuts[:tx.cutsBefore], tx.removed[:tx.removedBefore]
 	for _, b := range tx.touched {
 		if !b.created {
 			*b.head = b.was
@@ -108,6 +115,9 @@ func (tx *Tx) touch(h *head) {
 // time in a transaction.
 func (tx *Tx) head(conversation string) (*head, error) {
 	if h, ok := tx.heads[conversation]; ok {
+		if h.deleted {
+			return nil, notFound("conversation", conversation)
+		}
 		return h, nil
 	}
 	s := tx.st.head

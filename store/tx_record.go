@@ -5,12 +5,17 @@ import (
 	"time"
 )
 
-// PutBlob keeps bytes under their digest; bytes that are there already stay.
-func (tx *Tx) PutBlob(_ context.Context, b Blob) error {
+// PutBlob keeps bytes under their digest, for as long as one of the conversations is
+// there that they were put for; bytes that are there already stay. Error: not_found
+// when there is no such conversation.
+func (tx *Tx) PutBlob(_ context.Context, conversation string, b Blob) error {
 	if err := fits("attachment", b.Bytes); err != nil {
 		return err
 	}
-	return tx.wrote(tx.q.PutAttachment(context.Background(), b.Digest, b.Media, blob(b.Bytes)), "attachment")
+	if err := tx.wrote(tx.q.PutAttachment(context.Background(), b.Digest, b.Media, blob(b.Bytes)), "attachment"); err != nil {
+		return err
+	}
+	return tx.wrote(tx.q.PutAttachmentUse(context.Background(), conversation, b.Digest), "attachment")
 }
 
 // PutGrant records the user's yes to a module, in place of an earlier one to the

@@ -27,7 +27,7 @@ func (v namedErrors) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.F
 	if err != nil {
 		return nil, flags, namedError(err)
 	}
-	return &namedFile{f}, flags, nil
+	return &namedFile{File: f, data: flags&vfs.OPEN_MAIN_DB != 0}, flags, nil
 }
 
 func namedError(err error) error {
@@ -43,7 +43,13 @@ func namedError(err error) error {
 }
 
 // namedFile passes on all that the system's files can do.
-type namedFile struct{ vfs.File }
+type namedFile struct {
+	vfs.File
+	// data: it is the data file and not its log; page is the last one that was
+	// changed on its way there.
+	data bool
+	page []byte
+}
 
 var (
 	_ vfs.FileUnwrap             = (*namedFile)(nil)
@@ -57,6 +63,9 @@ var (
 )
 
 func (f *namedFile) WriteAt(p []byte, off int64) (int, error) {
+	if f.data {
+		p = f.scrubbed(p, off)
+	}
 	n, err := f.File.WriteAt(p, off)
 	return n, namedError(err)
 }

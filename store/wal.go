@@ -28,6 +28,10 @@ type walKeeper struct {
 
 	// pages is the length of the log after the last commit.
 	pages int
+	// wipe: the log holds what was removed since, so it is emptied whatever its
+	// length. Of a log that a crash left that is not known; found says that it is to
+	// be emptied once there is time.
+	wipe, found bool
 	// due: the store became idle and has not looked at the log since.
 	due bool
 	// forceAt is the size in bytes at which the log is truncated without waiting
@@ -50,7 +54,7 @@ const (
 )
 
 func newWALKeeper(conn *sqlite3.Conn, path string, opts Options) *walKeeper {
-	k := &walKeeper{conn: conn, path: path, opts: opts, due: true, forceAt: 2 * opts.WALLimit}
+	k := &walKeeper{conn: conn, path: path, opts: opts, found: true, due: true, forceAt: 2 * opts.WALLimit}
 	conn.WALHook(func(_ *sqlite3.Conn, _ string, pages int) error {
 		k.pages = pages
 		return nil
@@ -63,6 +67,10 @@ func (k *walKeeper) busy() { k.due = true }
 
 // committed is called after each commit, once the callers know of it.
 func (k *walKeeper) committed() {
+	if k.wipe && !time.Now().Before(k.again) {
+		k.idle()
+		return
+	}
 	if k.pages < min(checkpointPages, int(k.opts.WALLimit/pageBytes)) {
 		return
 	}
@@ -83,9 +91,9 @@ func (k *walKeeper) idleWait() (time.Duration, bool) {
 	return max(k.opts.IdleDelay, time.Until(k.again)), true
 }
 
-// idle shrinks the log if it is above its limit.
+// idle shrinks the log if it is above its limit or holds what was removed.
 func (k *walKeeper) idle() {
-	if k.size() <= k.opts.WALLimit {
+	if size := k.size(); size == 0 || size <= k.opts.WALLimit && !k.wipe && !k.found {
 		k.due = false
 		return
 	}
@@ -106,7 +114,8 @@ func (k *walKeeper) truncate() bool {
 		_, _, err = k.conn.WALCheckpoint("main", sqlite3.CHECKPOINT_TRUNCATE)
 	}
 	if err = errors.Join(err, k.conn.BusyTimeout(k.opts.BusyTimeout)); err == nil {
-		k.pages, k.pause, k.told = 0, 0, false
+		k.pages, k.pause = 0, 0
+		k.told, k.wipe, k.found = false, false, false
 		k.forceAt = 2 * k.opts.WALLimit
 		return true
 	}

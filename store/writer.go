@@ -35,15 +35,16 @@ type writer struct {
 	wal   *walKeeper
 
 	// open is set while a transaction is; batch are its closures that succeeded.
-	items   []*Pending // of this round
-	open    bool
-	faulted bool // one of its closures met a fault
-	batch   []*Pending
-	flushAt time.Time
-	// compaction is the closure that goes on with compactions, if it was ever needed.
-	compaction *Pending
+	items               []*Pending // of this round
+	open                bool
+	faulted             bool // one of its closures met a fault
+	batch               []*Pending
+	flushAt             time.Time
+	compaction, removal chore
+	removals            removals
 
 	notify atomic.Pointer[[]func(string, uint64)]
+	onCut  atomic.Pointer[[]func(Cut)]
 	failed atomic.Pointer[Error]
 	done   chan struct{}
 }
@@ -69,11 +70,17 @@ func newWriter(ctx context.Context, pool *sql.DB, path string, opts Options, hel
 	}
 	w.tx = newTx(opts.Now, db.New(insideOnly{w.cache, w.raw}), w.raw, &w.st)
 	w.wal = newWALKeeper(w.raw, path+"-wal", opts)
-	if unfinished, err := hasCompactions(w.raw); err != nil {
-		return nil, errors.Join(translate(err, "data file"), w.cache.close(), w.st.close(), conn.Close())
-	} else if unfinished {
-		w.compactLater()
+	w.compaction.part, w.removal.part = (*Tx).compactMore, (*Tx).removeMore
+	uncompacted, err := hasCompactions(w.raw)
+	unremoved := false
+	if err == nil {
+		unremoved, err = w.removals.beginLeft(w.raw)
 	}
+	if err != nil {
+		return nil, errors.Join(translate(err, "data file"), w.cache.close(), w.st.close(), conn.Close())
+	}
+	w.goOn(&w.compaction, uncompacted)
+	w.goOn(&w.removal, unremoved)
 	go w.run()
 	return w, nil
 }
@@ -154,6 +161,7 @@ func (w *writer) stop() {
 			p.finish(errClosed())
 		}
 	}
+	w.removals.fail(errClosed(), true)
 }
 
 // runOne runs one closure inside the open transaction, or a new one.
@@ -270,11 +278,22 @@ func (w *writer) commit() {
 			}
 		})
 	}
+	for _, cut := range w.tx.cuts {
+		// Before anything of it is removed: who has read on without knowing of it has
+		// read all of it.
+		w.removals.begin(cut.Conversation)
+		if fns := w.onCut.Load(); fns != nil {
+			for _, fn := range *fns {
+				fn(cut)
+			}
+		}
+	}
+	w.wal.wipe = w.wal.wipe || len(w.tx.removed) > 0
 	w.finishBatch(nil)
 	w.wal.committed()
-	if w.tx.uncompacted {
-		w.compactLater()
-	}
+	w.removals.finish(w.tx.removed)
+	w.goOn(&w.compaction, w.tx.uncompacted)
+	w.goOn(&w.removal, w.tx.unremoved)
 	for _, fn := range w.tx.later {
 		// When the store is being closed nobody waits for it.
 		w.queue.add(newPending(context.Background(), false, fn))
@@ -282,16 +301,22 @@ func (w *writer) commit() {
 	w.tx.later = nil
 }
 
-// compactLater queues the next part of what is to be compacted behind what waits
-// already. After a failure the next commit of anything tries again; what a close
-// leaves is gone on with when the store is opened.
-func (w *writer) compactLater() {
-	if w.compaction != nil && !w.compaction.finished() {
+// chore is work that goes on by itself, a part in each transaction.
+type chore struct {
+	part func(*Tx) error
+	last *Pending
+}
+
+// goOn queues the next part of a chore, if there is more, behind what waits already.
+// After a failure the next commit of anything tries again; what a close leaves is
+// gone on with when the store is opened.
+func (w *writer) goOn(c *chore, more bool) {
+	if !more || c.last != nil && !c.last.finished() {
 		return
 	}
-	p := newPending(context.Background(), false, (*Tx).compactMore)
+	p := newPending(context.Background(), false, c.part)
 	if w.queue.add(p) {
-		w.compaction = p
+		c.last = p
 	}
 }
 
@@ -300,6 +325,7 @@ func (w *writer) fail(err error) {
 	w.rollback()
 	w.note(err)
 	w.finishBatch(err)
+	w.removals.fail(err, false)
 }
 
 func (w *writer) rollback() {

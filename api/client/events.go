@@ -31,8 +31,8 @@ var (
 // until ctx ends or the caller stops. When the connection breaks, or the host is
 // closed and opened again, it goes on after the last event it yielded: none is
 // lost and none comes twice. After Options.Patience without reaching the host the
-// error is host_unreachable. Other errors are those of host.Host: unknown_conversation
-// and resync.
+// error is host_unreachable. Other errors are those of host.Host: unknown_conversation,
+// conversation_deleted and resync.
 func (c *Client) Events(ctx context.Context, conversation string, after uint64) iter.Seq2[host.Event, error] {
 	return func(yield func(host.Event, error) bool) {
 		f := &follower{c: c, conversation: conversation, after: after, yield: yield, wait: firstWait}
@@ -103,6 +103,10 @@ func (f *follower) follow(parent context.Context) error {
 		}
 		switch {
 		case m.event == host.EndOfStream:
+			var end host.EndEvent
+			if err := json.Unmarshal(m.data, &end); err == nil && end.Code != "" && end.Code != host.CodeClosed {
+				return &host.Error{Code: end.Code}
+			}
 			return errClosed
 		case len(m.data) == 0:
 			continue

@@ -67,6 +67,12 @@ func (c *Client) Relocate(ctx context.Context, conversation, dir string) (host.C
 	return call[host.Conversation](ctx, c, "relocateConversation", host.Relocation{Cwd: dir}, conversation)
 }
 
+// Delete removes a conversation with everything that is kept of it.
+func (c *Client) Delete(ctx context.Context, conversation string, r host.DeleteRequest) error {
+	_, err := call[host.Deleted](ctx, c, "deleteConversation", r, conversation)
+	return err
+}
+
 // Probe starts a session without a submission.
 func (c *Client) Probe(ctx context.Context, conversation string) (host.Controls, error) {
 	return call[host.Controls](ctx, c, "probe", nil, conversation)

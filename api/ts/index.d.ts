@@ -306,7 +306,7 @@ export interface Choice {
 /**
  * Code is a stable error code.
  */
-export type Code = "stale_revision" | "unknown_conversation" | "unknown_harness" | "unknown_turn" | "unknown_interaction" | "unknown_proposal" | "unknown_mode" | "unknown_permission" | "unknown_model" | "unknown_effort" | "unknown_option" | "interaction_stale" | "interaction_answered" | "answer_shape" | "answer_option" | "secret_follow_up" | "proposal_closed" | "empty_message" | "message_too_large" | "content_unsupported" | "turn_not_queued" | "turn_changed" | "turn_fixed" | "turn_not_retryable" | "retry_repeats_work" | "turn_not_running" | "nothing_running" | "client_id_reused" | "harness_not_found" | "harness_interpreter_missing" | "launch_failed" | "harness_exited" | "start_slow" | "start_aborted" | "provider_version" | "sign_in_needed" | "working_directory_missing" | "working_directory_not_a_directory" | "working_directory_changed" | "binding_fault" | "binding_quarantined" | "binding_not_allowed" | "module_truncated" | "module_foreign" | "module_component" | "module_invalid" | "manifest_missing" | "manifest_invalid" | "abi_unsupported" | "schemas_invalid" | "schemas_missing" | "outbound_schema" | "native_session_taken" | "store_locked" | "store_read_only" | "store_full" | "store_newer" | "store_corrupt" | "store_older" | "disk_low" | "login_environment_unavailable" | "login_environment_slow" | "sign_in_unproven" | "provider_version_unread" | "store_failed" | "unsupported_platform" | "resync" | "host_closed" | "invalid_argument" | "unknown_route" | "method_not_allowed" | "unsupported_media_type" | "foreign_request" | "host_unreachable" | "agent_origin" | "foreign_user" | "unauthorized" | "version_mismatch" | "daemon_not_started" | "socket_unusable" | "exit_unproven" | "uncertain_delivery" | "session_replaced" | "stop_unanswered" | "reply_refused" | "call_refused" | "schema_violation" | "line_skipped" | "too_many_requests" | "too_many_calls" | "relaunch" | "harness_replaced" | "permission_differs" | "delivery_rejected" | "not_sent" | "not_in_force" | "stopped" | "provider_outage" | "closed";
+export type Code = "stale_revision" | "unknown_conversation" | "conversation_deleted" | "unfinished_work" | "unknown_harness" | "unknown_turn" | "unknown_interaction" | "unknown_proposal" | "unknown_mode" | "unknown_permission" | "unknown_model" | "unknown_effort" | "unknown_option" | "interaction_stale" | "interaction_answered" | "answer_shape" | "answer_option" | "secret_follow_up" | "proposal_closed" | "empty_message" | "message_too_large" | "content_unsupported" | "turn_not_queued" | "turn_changed" | "turn_fixed" | "turn_not_retryable" | "retry_repeats_work" | "turn_not_running" | "nothing_running" | "client_id_reused" | "harness_not_found" | "harness_interpreter_missing" | "launch_failed" | "harness_exited" | "start_slow" | "start_aborted" | "provider_version" | "sign_in_needed" | "working_directory_missing" | "working_directory_not_a_directory" | "working_directory_changed" | "binding_fault" | "binding_quarantined" | "binding_not_allowed" | "module_truncated" | "module_foreign" | "module_component" | "module_invalid" | "manifest_missing" | "manifest_invalid" | "abi_unsupported" | "schemas_invalid" | "schemas_missing" | "outbound_schema" | "native_session_taken" | "store_locked" | "store_read_only" | "store_full" | "store_newer" | "store_corrupt" | "store_older" | "disk_low" | "login_environment_unavailable" | "login_environment_slow" | "sign_in_unproven" | "provider_version_unread" | "store_failed" | "unsupported_platform" | "resync" | "host_closed" | "invalid_argument" | "unknown_route" | "method_not_allowed" | "unsupported_media_type" | "foreign_request" | "host_unreachable" | "agent_origin" | "foreign_user" | "unauthorized" | "version_mismatch" | "daemon_not_started" | "socket_unusable" | "exit_unproven" | "uncertain_delivery" | "session_replaced" | "stop_unanswered" | "reply_refused" | "call_refused" | "schema_violation" | "line_skipped" | "too_many_requests" | "too_many_calls" | "relaunch" | "harness_replaced" | "permission_differs" | "delivery_rejected" | "not_sent" | "not_in_force" | "stopped" | "provider_outage" | "closed";
 
 /**
  * CodeInfo is one row of the table of codes.
@@ -469,6 +469,23 @@ export interface Decision {
 export type DecisionKind = "allow_once" | "allow_always" | "reject_once" | "reject_always" | "cancel";
 
 /**
+ * DeleteRequest says how far a deletion may go.
+ */
+export interface DeleteRequest {
+  /**
+   * Unfinished says that what is not finished may be lost too: what runs is stopped first, as Stop does it, and what waits goes with the rest.
+   */
+  unfinished?: boolean;
+}
+
+/**
+ * Deleted is the conversation that was deleted.
+ */
+export interface Deleted {
+  conversation: string;
+}
+
+/**
  * Delta is streamed text of an item. At the turn's end the items replace it.
  */
 export interface Delta {
@@ -535,6 +552,9 @@ export type Disposition = "answered" | "skipped" | "cancelled" | "expired" | "un
  * EndEvent tells why a stream ends and where to go on.
  */
 export interface EndEvent {
+  /**
+   * Code is host_closed, conversation_deleted, or resync when the journal does not go back as far any more.
+   */
   code: Code;
   /**
    * After is the number of the last event that was written.
@@ -1890,6 +1910,18 @@ export interface Operations {
     headers: { "Idempotency-Key"?: string };
     body: Relocation;
     result: Conversation;
+  };
+  /**
+   * Removes a conversation with everything that is kept of it: its journal, turns, cards, plans and attachments.
+   */
+  deleteConversation: {
+    method: "POST";
+    path: "/v1/conversations/{conversation}/delete";
+    params: { "conversation": string };
+    query: Record<string, never>;
+    headers: { "Idempotency-Key"?: string };
+    body: DeleteRequest | undefined;
+    result: Deleted;
   };
   /**
    * Returns what a client shows beside the composer.

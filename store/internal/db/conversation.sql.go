@@ -10,7 +10,7 @@ import (
 )
 
 const conversation = `-- name: Conversation :one
-SELECT id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor FROM conversation WHERE id = ?
+SELECT id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor, deleted FROM conversation WHERE id = ? AND deleted = 0
 `
 
 func (q *Queries) Conversation(ctx context.Context, id string) (Conversation, error) {
@@ -33,12 +33,13 @@ func (q *Queries) Conversation(ctx context.Context, id string) (Conversation, er
 		&i.HoldReason,
 		&i.LastSeq,
 		&i.JournalFloor,
+		&i.Deleted,
 	)
 	return i, err
 }
 
 const conversations = `-- name: Conversations :many
-SELECT id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor FROM conversation ORDER BY created_at DESC, id DESC
+SELECT id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor, deleted FROM conversation WHERE deleted = 0 ORDER BY created_at DESC, id DESC
 `
 
 func (q *Queries) Conversations(ctx context.Context) ([]Conversation, error) {
@@ -67,6 +68,7 @@ func (q *Queries) Conversations(ctx context.Context) ([]Conversation, error) {
 			&i.HoldReason,
 			&i.LastSeq,
 			&i.JournalFloor,
+			&i.Deleted,
 		); err != nil {
 			return nil, err
 		}
@@ -133,7 +135,7 @@ const updateConversation = `-- name: UpdateConversation :execrows
 UPDATE conversation SET
     harness = ?, cwd = ?, real_cwd = ?, title = ?, created_at = ?, updated_at = ?, settings = ?, settings_rev = ?,
     native_session = ?, native_used = ?, generation = ?, held = ?, hold_reason = ?, journal_floor = ?
-WHERE id = ?
+WHERE id = ? AND deleted = 0
 `
 
 type UpdateConversationParams struct {
@@ -180,7 +182,7 @@ func (q *Queries) UpdateConversation(ctx context.Context, arg UpdateConversation
 
 const updateSettings = `-- name: UpdateSettings :execrows
 UPDATE conversation SET settings = ?, settings_rev = settings_rev + 1, updated_at = ?
-WHERE id = ? AND settings_rev = ?
+WHERE id = ? AND settings_rev = ? AND deleted = 0
 `
 
 func (q *Queries) UpdateSettings(ctx context.Context, settings []byte, updatedAt Stamp, iD string, settingsRev int64) (int64, error) {

@@ -42,6 +42,7 @@ type Conversation struct {
 	HoldReason    string
 	LastSeq       int64
 	JournalFloor  int64
+	Deleted       bool
 }
 
 type Event struct {

@@ -25,6 +25,7 @@ person anything then. The names are those of the API (api/openapi.json), whose
 members only ever grow:
 
   new, relocate                     Conversation
+  delete                            Deleted
   list                              list of Conversation
   send, steer, retry                Turn
   implement, request-changes        Turn

@@ -19,6 +19,7 @@ type Core interface {
 	Conversations(ctx context.Context) ([]host.Conversation, error)
 	Conversation(ctx context.Context, id string) (host.Conversation, error)
 	Relocate(ctx context.Context, conversation, dir string) (host.Conversation, error)
+	Delete(ctx context.Context, conversation string, r host.DeleteRequest) error
 	Turns(ctx context.Context, conversation string) ([]host.Turn, error)
 	Turn(ctx context.Context, conversation, turn string) (host.Turn, error)
 	Controls(ctx context.Context, conversation string) (host.Controls, error)

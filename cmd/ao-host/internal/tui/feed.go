@@ -165,7 +165,7 @@ func (f *feed) find(ctx context.Context) bool {
 // final reports an error that trying again cannot mend.
 func final(err error) bool {
 	switch host.CodeOf(err) {
-	case host.CodeUnknownConversation, host.CodeVersionMismatch, host.CodeStoreNewer, host.CodeStoreCorrupt, host.CodeInvalidArgument:
+	case host.CodeUnknownConversation, host.CodeConversationDeleted, host.CodeVersionMismatch, host.CodeStoreNewer, host.CodeStoreCorrupt, host.CodeInvalidArgument:
 		return true
 	}
 	return false

@@ -106,6 +106,7 @@ func TestTheFeedEndsWhereTryingAgainCannotHelp(t *testing.T) {
 		stream, connect error
 	}{
 		{&host.Error{Code: host.CodeUnknownConversation}, nil},
+		{&host.Error{Code: host.CodeConversationDeleted}, nil},
 		{&host.Error{Code: host.CodeUnreachable}, &host.Error{Code: host.CodeVersionMismatch}},
 	} {
 		h := &fragile{Fake: talk(t, 3), each: 2, err: c.stream}

@@ -230,6 +230,17 @@ func (f *Fake) Relocate(_ context.Context, conversation, dir string) (host.Conve
 	return host.Conversation{}, &host.Error{Code: host.CodeUnknownConversation}
 }
 
+// Delete removes a conversation.
+func (f *Fake) Delete(_ context.Context, conversation string, r host.DeleteRequest) error {
+	if err := f.called("Delete", fmt.Sprint(conversation, " ", r.Unfinished)); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.conversations = slices.DeleteFunc(f.conversations, func(c host.Conversation) bool { return c.ID == conversation })
+	return nil
+}
+
 func patchText(p host.SettingsPatch) string {
 	b, err := json.Marshal(p)
 	if err != nil {

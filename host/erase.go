@@ -1,0 +1,146 @@
+package host
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/aoagents/ao-host/store"
+)
+
+// DeleteRequest says how far a deletion may go.
+type DeleteRequest struct {
+	// Unfinished says that what is not finished may be lost too: what runs is stopped
+	// first, as Stop does it, and what waits goes with the rest.
+	Unfinished bool `json:"unfinished,omitempty"`
+}
+
+// Deleted is the conversation that was deleted.
+type Deleted struct {
+	Conversation string `json:"conversation"`
+}
+
+// erasure is the end of a conversation that is being deleted.
+type erasure struct {
+	// done is closed once the conversation is gone for good or stays, for err.
+	done chan struct{}
+	err  error
+}
+
+// Delete removes a conversation with everything that is kept of it: its journal, turns,
+// cards, plans and attachments. Its session is ended first. While a turn runs, messages
+// wait or cards are open it is refused with unfinished_work, unless the request says
+// that this is meant. Streams of its events end with conversation_deleted, as do
+// requests that it overtakes; whatever is asked of it later is refused with
+// unknown_conversation.
+//
+// It returns once nothing is left in the data file and its log. From one moment on,
+// which is one transaction, the conversation is gone for everybody, also when the
+// process dies then or ctx ends: the rest is removed by itself, in parts. What the
+// harness keeps of it is the harness's and stays, as do backups of the data folder.
+//
+// Errors: unfinished_work, unknown_conversation, and exit_unproven when its process
+// could not be ended; the conversation stays then.
+func (h *Host) Delete(ctx context.Context, conversation string, r DeleteRequest) error {
+	c, err := h.actor(ctx, conversation)
+	if err != nil {
+		return err
+	}
+	e, err := ask(ctx, c, func() (*erasure, error) { return c.beginErase(r) })
+	if running := c.erasing.Load(); err != nil && running != nil && CodeOf(err) == CodeConversationDeleted {
+		// Another request was faster, and it is the same that is wanted.
+		e, err = running, nil
+	}
+	if err != nil {
+		return err
+	}
+	select {
+	case <-e.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if e.err != nil {
+		return e.err
+	}
+	return storeError(h.store.Removed(ctx, conversation))
+}
+
+// beginErase decides on a deletion. From then on the conversation takes nothing more
+// and ends as at a close.
+func (c *conversation) beginErase(r DeleteRequest) (*erasure, error) {
+	if c.closing {
+		return nil, &Error{Code: CodeClosed}
+	}
+	// The answer must not rest on what could still fail to be recorded.
+	if c.commit(); c.trouble != nil {
+		return nil, c.trouble
+	}
+	if what := c.unfinished(); what != "" && !r.Unfinished {
+		return nil, fail(CodeUnfinishedWork, "%s", what)
+	}
+	e := &erasure{done: make(chan struct{})}
+	c.erasing.Store(e)
+	c.log.Info("the conversation is being deleted")
+	c.beginClose()
+	c.h.erasures.Go(func() { c.h.erase(c, e) })
+	return e, nil
+}
+
+// unfinished says what of a conversation is not finished, or "".
+func (c *conversation) unfinished() string {
+	var parts []string
+	queued := 0
+	for _, t := range c.live {
+		if t.State == store.TurnQueued && !t.claimed {
+			queued++
+		} else {
+			parts = append(parts, "Turn "+t.ID+" runs.")
+		}
+	}
+	if s := c.sess; s != nil && (s.agentRuns || s.adopted) {
+		parts = append(parts, "The agent works by itself.")
+	}
+	if queued > 0 {
+		parts = append(parts, counted(queued, "message waits", "messages wait")+" in the queue.")
+	}
+	if n := len(c.cards); n > 0 {
+		parts = append(parts, counted(n, "card is", "cards are")+" open.")
+	}
+	return strings.Join(parts, " ")
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// erase waits for the conversation's goroutine to end and takes the conversation away.
+// Its process must be gone before: nothing would know of it afterwards (rule 21).
+func (h *Host) erase(c *conversation, e *erasure) {
+	defer close(e.done)
+	<-c.done
+	ctx := context.Background()
+	if e.err = h.proveExits(ctx, c.id); e.err == nil {
+		e.err = storeError(h.store.Write(ctx, func(tx *store.Tx) error { return tx.DeleteConversation(ctx, c.id) }))
+	}
+	if e.err == nil {
+		h.levels.forget(c.id)
+		c.log.Info("the conversation was deleted")
+	} else {
+		c.log.Error("the conversation could not be deleted", "code", string(CodeOf(e.err)))
+	}
+	// Who asks for it now reads the store: it is not there, or it goes on.
+	h.mu.Lock()
+	delete(h.actors, c.id)
+	h.mu.Unlock()
+}
+
+// ended is the error of a request that a conversation does not carry out any more.
+func (c *conversation) ended(err error) error {
+	if CodeOf(err) == CodeClosed && c.erasing.Load() != nil {
+		return &Error{Code: CodeConversationDeleted}
+	}
+	return err
+}
