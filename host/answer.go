@@ -30,9 +30,10 @@ func checkQuestion(ask *abi.Interaction, a Answer) (abi.Reply, []secret, error) 
 	var out abi.Reply
 	var secrets []secret
 	seen := map[string]bool{}
+	index := fieldIndex(ask)
 	for _, in := range a.Fields {
-		i := slices.IndexFunc(ask.Fields, func(f abi.Field) bool { return f.ID == in.Field })
-		if i < 0 {
+		i, ok := index[in.Field]
+		if !ok {
 			return abi.Reply{}, nil, failField(CodeAnswerShape, in.Field, "The card has no field %q.", in.Field)
 		}
 		if seen[in.Field] {
@@ -60,12 +61,20 @@ func checkQuestion(ask *abi.Interaction, a Answer) (abi.Reply, []secret, error) 
 		}
 	}
 	// The order of the questions, whatever the order of the answers.
-	slices.SortStableFunc(out.Fields, func(x, y abi.FieldAnswer) int { return fieldIndex(ask, x.Field) - fieldIndex(ask, y.Field) })
+	slices.SortStableFunc(out.Fields, func(x, y abi.FieldAnswer) int { return index[x.Field] - index[y.Field] })
 	return out, secrets, nil
 }
 
-func fieldIndex(ask *abi.Interaction, id string) int {
-	return slices.IndexFunc(ask.Fields, func(f abi.Field) bool { return f.ID == id })
+// fieldIndex is the place of each field, of the first where two have one id: a card can
+// have thousands.
+func fieldIndex(ask *abi.Interaction) map[string]int {
+	index := make(map[string]int, len(ask.Fields))
+	for i := range ask.Fields {
+		if _, ok := index[ask.Fields[i].ID]; !ok {
+			index[ask.Fields[i].ID] = i
+		}
+	}
+	return index
 }
 
 // checkField checks the answer to one field: options by index, or a text where

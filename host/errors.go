@@ -208,7 +208,7 @@ var codeTexts = map[Code]string{
 	CodeSchemaViolation:     "The harness sent something that does not fit its own schema. It was used as far as it could be read.",
 	CodeLineSkipped:         "The harness printed a line that is too long or no message; it was skipped.",
 	CodeTooManyCalls:        "The binding has 1000 calls that the harness has not answered, or 1000 timers, so further ones are refused. Stop the turn if nothing goes on, and report it to the binding's author.",
-	CodeTooManyRequests:     "The harness has 1000 requests open, so further ones are refused until some are answered. Answer the open ones, or stop the turn.",
+	CodeTooManyRequests:     "The harness has as many requests open as it may (1000, or 8 MiB together), so further ones are refused until some are answered. Answer the open ones, or stop the turn.",
 	CodeHarnessReplaced:     "The harness was updated or replaced since this conversation used it last, and goes on in the new version. There is nothing to do unless it behaves differently.",
 	CodeRelaunch:            "The harness is ended and started again before the next turn, because only a new process can put the change in force. There is nothing to do.",
 	CodePermissionDiffers:   "The review offered no decision for the remembered permission, so a weaker one is in force until the next turn restores it. Choose another permission if it is to stay.",

@@ -256,6 +256,23 @@ func TestAHarnessCannotPileUpRequestsThatNobodyAnswers(t *testing.T) {
 	}
 }
 
+func TestAHarnessCannotPileUpLongRequestsButOneMayBeLong(t *testing.T) {
+	long := strings.Repeat("x", 5<<20)
+	var steps strings.Builder
+	for n := range 3 {
+		fmt.Fprintf(&steps, `{"raw":"{\"id\":\"x%d\",\"method\":\"item/tool/requestUserInput\",\"params\":{\"threadId\":\"%s\"}}"},`, n, long)
+	}
+	r := newRogueRig(t, `{"turns":[{"repeat":true,"steps":[`+steps.String()+`{"say":"Enough."}]}]}`)
+	turn := r.send("ignore requests")
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	if got := r.warnings(string(host.CodeTooManyRequests)); len(got) != 1 {
+		t.Fatalf("%d warnings", len(got))
+	}
+	if faults := r.warnings(string(host.CodeBindingFault)); len(faults) > 0 {
+		t.Fatalf("fault: %s", faults)
+	}
+}
+
 func TestABindingCannotPileUpCallsOrTimers(t *testing.T) {
 	r := newRogueRig(t, echo)
 	r.untilTurn(r.send("many calls").ID, host.TurnCompleted)

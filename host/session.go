@@ -64,9 +64,11 @@ type session struct {
 	validator *validator
 	calls     map[string]*call
 	requests  map[string]*request
-	cardByOut map[uint64]string
-	turnByOut map[uint64]string
-	timers    map[string]time.Time
+	// requestBytes are the parameters of requests together.
+	requestBytes int
+	cardByOut    map[uint64]string
+	turnByOut    map[uint64]string
+	timers       map[string]time.Time
 	// queued are events that a step caused and that come right after it: the
 	// effects of the step may alias the instance's memory until then.
 	queued []queuedEvent
@@ -125,6 +127,8 @@ type call struct {
 
 // request is one inbound request that waits for a reply.
 type request struct {
+	// size is that of its parameters.
+	size        int
 	id          []byte
 	method      string
 	interactive bool

@@ -116,8 +116,12 @@ func (c *conversation) oversize(f *frame) {
 // answers, calls of the binding that wait for theirs, and its timers.
 const (
 	maxRequests = 1000
-	maxCalls    = 1000
-	maxTimers   = 1000
+	// maxRequestBytes bounds the parameters of the requests together: a binding keeps
+	// what it needs to answer them, and its memory and saved state are limited. One
+	// alone may be of any length.
+	maxRequestBytes = 8 << 20
+	maxCalls        = 1000
+	maxTimers       = 1000
 	// maxCaused bounds the events that one event causes, most of them refused calls: a
 	// binding that repeats each of them would go on for ever.
 	maxCaused = 10_000
@@ -138,7 +142,7 @@ func (c *conversation) request(f *frame) {
 		c.sendReply(f.ID, nil, &abi.CallError{Code: -32601, Message: "method not found"}, "")
 		return
 	}
-	if len(s.requests) >= maxRequests {
+	if len(s.requests) >= maxRequests || len(s.requests) > 0 && s.requestBytes+len(f.Payload) > maxRequestBytes {
 		c.once("too many requests", func() {
 			c.journalValue(EventWarning, "", abi.Warning{Code: string(CodeTooManyRequests), Message: codeTexts[CodeTooManyRequests]})
 		})
@@ -147,7 +151,8 @@ func (c *conversation) request(f *frame) {
 	}
 	s.requestSeq++
 	token := fmt.Sprintf("r%d.%d", s.gen, s.requestSeq)
-	s.requests[token] = &request{id: append([]byte(nil), f.ID...), method: f.Method, interactive: interactive}
+	s.requests[token] = &request{size: len(f.Payload), id: append([]byte(nil), f.ID...), method: f.Method, interactive: interactive}
+	s.requestBytes += len(f.Payload)
 	c.step(&abi.Event{Message: &abi.Message{Type: abi.MessageRequest, Method: f.Method, Token: token, ID: f.ID, Params: f.Payload, Replay: s.replaying}}, "")
 }
 
@@ -487,6 +492,7 @@ func (c *conversation) doReply(r *abi.ReplyTo, allow string) {
 	}
 	k := c.cardByToken(r.Token)
 	delete(s.requests, r.Token)
+	s.requestBytes -= q.size
 	result, cerr := r.Result, r.Error
 	if cerr == nil {
 		if err := s.validator.outbound(schemas.Result, q.method, result); err != nil {

@@ -122,7 +122,7 @@ func (r *Reducer) chainResult(q *Request, reply *abi.Reply) []byte {
 	}
 	question := &c.questions[q.at]
 	f := &question.Field
-	a := AnswerOf(f.ID, reply.Fields)
+	a := AnswersByField(reply.Fields)(f.ID)
 	if a == nil || a.State != abi.StateAnswered {
 		// This agent takes a declined form as a skipped question.
 		return elicitationResult(abi.ActionDecline, nil)

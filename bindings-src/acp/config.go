@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 	"github.com/aoagents/ao-host/bindings-src/savedstate"
 )
 
@@ -30,6 +31,8 @@ type settings struct {
 	base base
 	// touched are the fields and options that we set in this process.
 	touched []string
+	// left counts the entries that were left out and are not told yet.
+	left int64
 	// The tuple is applied whatever the agent reports.
 	forceMode, forceModel, forceEffort bool
 }
@@ -75,6 +78,7 @@ func (s *settings) walk(w *savedstate.Walker) {
 		savedstate.Values(w, "options", &s.base.options)
 	})
 	w.Strs("touched", &s.touched)
+	w.Int("left", &s.left)
 	w.Bool("force_mode", &s.forceMode)
 	w.Bool("force_model", &s.forceModel)
 	w.Bool("force_effort", &s.forceEffort)
@@ -231,36 +235,40 @@ func (r *Reducer) readSession(result []byte) {
 		}
 	})
 	s := &r.settings
-	if list := readOptions(options); len(list) > 0 {
+	if list := s.readOptions(options); len(list) > 0 {
 		s.modern, s.options = true, list
 	}
 	if !s.modern {
-		if m, current := readModes(modes); len(m) > 0 {
+		if m, current := s.readModes(modes); len(m) > 0 {
 			s.modes, s.mode = m, current
 		}
-		if m, current := readModels(models, r.caps.images); len(m) > 0 {
+		if m, current := s.readModels(models, r.caps.images); len(m) > 0 {
 			s.models, s.model = m, current
 		}
 	}
 	if r.d.SessionMeta != nil && present(meta) {
-		s.efforts, s.effort = r.d.SessionMeta(meta)
+		var left int
+		s.efforts, s.effort, left = r.d.SessionMeta(meta)
+		s.left += int64(left)
 	}
 }
 
 // readOptions reads a whole list of config options. One that cannot be read is left
 // out, as the schema's annotations ask.
-func readOptions(raw []byte) (list []configOption) {
+func (s *settings) readOptions(raw []byte) (list []configOption) {
 	var d jsonwire.Decoder
+	b := lists.Bound{Keeps: true}
 	d.Reset(raw)
-	for ok := d.BeginArray(); ok && d.NextElem(); {
-		if o := readOption(&d); o.id != "" {
+	b.Each(&d, func(d *jsonwire.Decoder) {
+		if o := readOption(d, &b); o.id != "" {
 			list = append(list, o)
 		}
-	}
-	return list
+	})
+	s.left += int64(b.Left)
+	return lists.Unique(list, func(o *configOption) string { return o.id })
 }
 
-func readOption(d *jsonwire.Decoder) (o configOption) {
+func readOption(d *jsonwire.Decoder, b *lists.Bound) (o configOption) {
 	EachKey(d, func(k []byte, d *jsonwire.Decoder) {
 		switch string(k) {
 		case FieldID:
@@ -283,18 +291,17 @@ func readOption(d *jsonwire.Decoder) (o configOption) {
 				o.current = string(d.Raw())
 			}
 		case FieldOptions:
-			for ok := d.BeginArray(); ok && d.NextElem(); {
-				o.values = readValue(d, "", o.values)
-			}
+			b.Each(d, func(d *jsonwire.Decoder) { o.values = readValue(d, "", o.values, b) })
 		default:
 			d.Skip()
 		}
 	})
+	o.values = lists.Unique(o.values, func(c *abi.Choice) string { return c.ID })
 	return o
 }
 
 // readValue reads a value of a select option, or a group of them.
-func readValue(d *jsonwire.Decoder, group string, values []abi.Choice) []abi.Choice {
+func readValue(d *jsonwire.Decoder, group string, values []abi.Choice, b *lists.Bound) []abi.Choice {
 	if d.Kind() == jsonwire.String {
 		id := d.String()
 		return append(values, abi.Choice{ID: id, Name: id, Description: group})
@@ -322,41 +329,42 @@ func readValue(d *jsonwire.Decoder, group string, values []abi.Choice) []abi.Cho
 	if inner != nil {
 		var in jsonwire.Decoder
 		in.Reset(inner)
-		for ok := in.BeginArray(); ok && in.NextElem(); {
+		b.Each(&in, func(in *jsonwire.Decoder) {
 			if in.Kind() == jsonwire.Object || in.Kind() == jsonwire.String {
-				values = readLeaf(&in, c.Name, values)
+				values = readLeaf(in, c.Name, values, b)
 			} else {
 				in.Skip()
 			}
-		}
+		})
 		return values
 	}
-	if !value || hasChoice(values, c.ID) {
+	if !value {
 		return values
 	}
 	return append(values, c)
 }
 
 // readLeaf reads a value inside a group; groups do not nest.
-func readLeaf(d *jsonwire.Decoder, group string, values []abi.Choice) []abi.Choice {
+func readLeaf(d *jsonwire.Decoder, group string, values []abi.Choice, b *lists.Bound) []abi.Choice {
 	raw := d.Raw()
 	if present(Member(raw, FieldOptions)) {
 		return values
 	}
 	var in jsonwire.Decoder
 	in.Reset(raw)
-	return readValue(&in, group, values)
+	return readValue(&in, group, values, b)
 }
 
-func readModes(raw []byte) (modes []abi.ModeChoice, current string) {
+func (s *settings) readModes(raw []byte) (modes []abi.ModeChoice, current string) {
 	var d jsonwire.Decoder
+	b := lists.Bound{Keeps: true}
 	d.Reset(raw)
 	EachKey(&d, func(k []byte, d *jsonwire.Decoder) {
 		switch string(k) {
 		case FieldCurrentModeID:
 			current = d.String()
 		case FieldAvailableModes:
-			for ok := d.BeginArray(); ok && d.NextElem(); {
+			b.Each(d, func(d *jsonwire.Decoder) {
 				var m abi.ModeChoice
 				EachKey(d, func(k []byte, d *jsonwire.Decoder) {
 					switch string(k) {
@@ -373,23 +381,25 @@ func readModes(raw []byte) (modes []abi.ModeChoice, current string) {
 				if m.ID != "" {
 					modes = append(modes, m)
 				}
-			}
+			})
 		default:
 			d.Skip()
 		}
 	})
+	s.left += int64(b.Left)
 	return modes, current
 }
 
-func readModels(raw []byte, images bool) (models []abi.ModelChoice, current string) {
+func (s *settings) readModels(raw []byte, images bool) (models []abi.ModelChoice, current string) {
 	var d jsonwire.Decoder
+	b := lists.Bound{Keeps: true}
 	d.Reset(raw)
 	EachKey(&d, func(k []byte, d *jsonwire.Decoder) {
 		switch string(k) {
 		case FieldCurrentModelID:
 			current = d.String()
 		case FieldAvailableModels:
-			for ok := d.BeginArray(); ok && d.NextElem(); {
+			b.Each(d, func(d *jsonwire.Decoder) {
 				m := abi.ModelChoice{Images: images}
 				EachKey(d, func(k []byte, d *jsonwire.Decoder) {
 					switch string(k) {
@@ -406,17 +416,18 @@ func readModels(raw []byte, images bool) (models []abi.ModelChoice, current stri
 				if m.ID != "" {
 					models = append(models, m)
 				}
-			}
+			})
 		default:
 			d.Skip()
 		}
 	})
+	s.left += int64(b.Left)
 	return models, current
 }
 
 // optionsNotified takes a whole list that the agent sent by itself.
 func (r *Reducer) optionsNotified(raw []byte, out *guest.Effects) {
-	list := readOptions(raw)
+	list := r.settings.readOptions(raw)
 	if len(list) == 0 && !r.settings.modern {
 		return
 	}
@@ -452,10 +463,26 @@ func (r *Reducer) changed(out *guest.Effects) {
 }
 
 func (r *Reducer) tellCatalog(out *guest.Effects) {
+	r.tellCut(out)
 	c := r.catalog()
 	if told := string(c.AppendJSON(nil)); told != r.told {
 		r.told = told
 		out.Catalog(&c)
+	}
+}
+
+// tellCut warns of what was left out of the lists of settings since it was called last.
+func (r *Reducer) tellCut(out *guest.Effects) {
+	left := r.settings.left
+	r.settings.left = 0
+	r.cut("settings to choose from", int(left), out)
+}
+
+// cut warns of what was left out of a list that is too long.
+func (r *Reducer) cut(what string, left int, out *guest.Effects) {
+	if left > 0 {
+		b := lists.Bound{Left: left}
+		r.Warn(out, "list_too_long", r.d.Title+" lists too many "+what+". "+b.Told(""))
 	}
 }
 

@@ -35,8 +35,9 @@ type Dialect struct {
 	Identity   func(meta []byte) string
 	// Initialized reads what the agent tells beside the protocol: its version.
 	Initialized func(result []byte) (version string)
-	// SessionMeta reads efforts that are told beside the protocol.
-	SessionMeta func(meta []byte) (efforts []abi.Choice, current string)
+	// SessionMeta reads efforts that are told beside the protocol; left counts those
+	// that were left out of a list that is too long.
+	SessionMeta func(meta []byte) (efforts []abi.Choice, current string, left int)
 
 	// Tool reads the name of a tool and the parent call of a child agent from a tool
 	// call's or chunk's [FieldMeta].

@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 )
 
 // Form is an elicitation in form mode, as far as a dialect needs it.
@@ -83,11 +84,12 @@ func (r *Reducer) openElicitation(m *abi.Message, wait bool, out *guest.Effects)
 		if wait && r.holdForm(m, toolCall, out) {
 			return
 		}
-		f := &Form{Message: x.Text, Properties: readProperties(schema), Planning: r.Planning() && r.nativeMode() == r.d.Modes.Planning}
+		properties, whole := readProperties(schema)
+		f := &Form{Message: x.Text, Properties: properties, Planning: r.Planning() && r.nativeMode() == r.d.Modes.Planning}
 		if t := r.find(toolCall, ""); t != nil {
 			f.Tool = t.call()
 		}
-		if scoped && r.cameFromUs(&q) && r.knownForm(&q, &x, f, m, out) {
+		if whole && scoped && r.cameFromUs(&q) && r.knownForm(&q, &x, f, m, out) {
 			return
 		}
 		q.kind, x.Type = askForm, abi.InteractionForm
@@ -170,9 +172,10 @@ func elicitationResult(action abi.Action, content []byte) []byte {
 func questionsResult(q *Request, reply *abi.Reply) []byte {
 	b := []byte{'{'}
 	answered := false
+	answerOf := AnswersByField(reply.Fields)
 	for i := range q.Fields {
 		f := &q.Fields[i]
-		a := AnswerOf(f.ID, reply.Fields)
+		a := answerOf(f.ID)
 		if a == nil || a.State != abi.StateAnswered {
 			continue
 		}
@@ -213,29 +216,42 @@ func feedbackResult(q *Request, reply *abi.Reply) []byte {
 	return elicitationResult(abi.ActionAccept, append(b, '}'))
 }
 
-// AnswerOf finds the answer to a field, or nil.
-func AnswerOf(field string, answers []abi.FieldAnswer) *abi.FieldAnswer {
-	for i := range answers {
-		if answers[i].Field == field {
+// AnswersByField finds the answer to a field, or nil.
+func AnswersByField(answers []abi.FieldAnswer) func(field string) *abi.FieldAnswer {
+	x := lists.NewIndex(len(answers), func(i int) string { return answers[i].Field })
+	return func(field string) *abi.FieldAnswer {
+		if i := x.First(field); i >= 0 {
 			return &answers[i]
 		}
+		return nil
 	}
-	return nil
 }
 
-// readProperties reads the members of a form's schema in the order they come.
-func readProperties(schema []byte) (list []Property) {
+// maxProperties bounds the members of a form that is taken for anything else than a
+// form; a longer one passes through as it is.
+const maxProperties = 500
+
+// readProperties reads the members of a form's schema in the order they come, and
+// reports whether it read them all.
+func readProperties(schema []byte) (list []Property, whole bool) {
 	var d jsonwire.Decoder
+	var b lists.Bound
+	whole = true
 	d.Reset(Member(schema, FieldProperties))
 	EachKey(&d, func(k []byte, d *jsonwire.Decoder) {
+		if len(list) == maxProperties {
+			whole = false
+			d.Skip()
+			return
+		}
 		p := Property{Name: string(k)}
-		EachKey(d, func(k []byte, d *jsonwire.Decoder) { p.member(k, d) })
+		EachKey(d, func(k []byte, d *jsonwire.Decoder) { p.member(k, d, &b) })
 		list = append(list, p)
 	})
-	return list
+	return list, whole && b.Left == 0
 }
 
-func (p *Property) member(k []byte, d *jsonwire.Decoder) {
+func (p *Property) member(k []byte, d *jsonwire.Decoder, b *lists.Bound) {
 	switch string(k) {
 	case FieldType:
 		p.Type = d.String()
@@ -244,24 +260,22 @@ func (p *Property) member(k []byte, d *jsonwire.Decoder) {
 	case FieldDescription:
 		p.Description = d.String()
 	case FieldOneOf, FieldAnyOf:
-		for ok := d.BeginArray(); ok && d.NextElem(); {
-			p.option(d)
-		}
+		b.Each(d, p.option)
 	case FieldEnum:
-		for ok := d.BeginArray(); ok && d.NextElem(); {
+		b.Each(d, func(d *jsonwire.Decoder) {
 			if d.Kind() != jsonwire.String {
 				d.Skip()
-				continue
+				return
 			}
 			v := d.String()
 			p.Options, p.Metas = append(p.Options, abi.Option{Value: v, Label: v}), append(p.Metas, nil)
-		}
+		})
 	case FieldItems:
 		p.Multi = true
 		EachKey(d, func(k []byte, d *jsonwire.Decoder) {
 			switch string(k) {
 			case FieldOneOf, FieldAnyOf, FieldEnum:
-				p.member(k, d)
+				p.member(k, d, b)
 			default:
 				d.Skip()
 			}

@@ -29,7 +29,15 @@ func (r *Reducer) holdForm(m *abi.Message, toolCall string, out *guest.Effects) 
 	if r.d.Questionnaire == nil || toolCall == "" || r.find(toolCall, "") != nil {
 		return false
 	}
-	if r.cur == nil || r.cur.cancelled || len(r.held) == maxHeld || len(m.Params) > maxToolBytes {
+	if r.cur == nil || r.cur.cancelled || len(r.held) == maxHeld {
+		return false
+	}
+	// They are opened together, in the step of an update that may be short.
+	waiting := len(m.Params)
+	for i := range r.held {
+		waiting += len(r.held[i].params)
+	}
+	if waiting > maxToolBytes {
 		return false
 	}
 	r.held = append(r.held, heldForm{token: m.Token, id: string(m.ID), params: string(m.Params), tool: toolCall})

@@ -411,6 +411,7 @@ func (r *Reducer) ready(out *guest.Effects) {
 		out.History(&abi.History{Found: r.found})
 	}
 	r.phase = phaseReady
+	r.tellCut(out)
 	c := r.catalog()
 	r.told = string(c.AppendJSON(nil))
 	out.Ready(&abi.Ready{

@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 )
 
 // askPermission opens session/request_permission: an ordinary permission, or the
@@ -12,6 +13,7 @@ func (r *Reducer) askPermission(m *abi.Message, out *guest.Effects) {
 	q := Request{kind: askPermission}
 	u := update{kind: EnumSessionUpdateToolCallUpdate}
 	var options []Option
+	var b lists.Bound
 	r.dec.Reset(m.Params)
 	EachKey(&r.dec, func(k []byte, d *jsonwire.Decoder) {
 		switch string(k) {
@@ -20,18 +22,20 @@ func (r *Reducer) askPermission(m *abi.Message, out *guest.Effects) {
 		case FieldToolCall:
 			EachKey(d, u.member)
 		case FieldOptions:
-			for ok := d.BeginArray(); ok && d.NextElem(); {
-				if o, ok := readPermissionOption(d); ok && !hasOption(options, o.ID) {
+			b.Each(d, func(d *jsonwire.Decoder) {
+				if o, ok := readPermissionOption(d); ok {
 					options = append(options, o)
 				}
-			}
+			})
 		default:
 			d.Skip()
 		}
 	})
+	options = lists.Unique(options, func(o *Option) string { return o.ID })
 	q.Tool = u.tool
 	t := r.describedTool(&q, &u)
 	call := t.call()
+	r.trim(t)
 	if r.d.Review != nil && r.cameFromUs(&q) {
 		if decisions, ok := r.d.Review(call, options); ok {
 			r.askReview(&q, call, decisions, m, out)
@@ -51,6 +55,7 @@ func (r *Reducer) askPermission(m *abi.Message, out *guest.Effects) {
 	if x.Text == "" {
 		x.Text = Text(call.Input, FieldDescription)
 	}
+	x.Text += b.Told(x.Text)
 	content := []byte(nil)
 	if rich {
 		content = call.Content
@@ -98,15 +103,6 @@ func readPermissionOption(d *jsonwire.Decoder) (o Option, ok bool) {
 		o.Name = o.ID
 	}
 	return o, ok
-}
-
-func hasOption(list []Option, id string) bool {
-	for i := range list {
-		if list[i].ID == id {
-			return true
-		}
-	}
-	return false
 }
 
 // describedTool merges what a request says of its tool call into what was told before:

@@ -212,6 +212,7 @@ const (
 	maxMessages    = 32
 	maxTools       = 32
 	maxToolBytes   = 256 << 10
+	maxToolsBytes  = 2 << 20
 	maxEarly       = 256
 	maxEarlyBytes  = 1 << 20
 	// maxStream is the length at which a streamed text is closed and goes on under

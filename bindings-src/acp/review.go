@@ -27,8 +27,11 @@ func planOf(t *ToolCall) string {
 
 // replan tells the plan of an open review anew: the update that carries it can come
 // after the request (seen).
+//
+// Of several reviews about one call it is the last one's: a plan told as often as it
+// was asked about could be told a thousand times in one step.
 func (r *Reducer) replan(t *tool, out *guest.Effects) {
-	for i := range r.requests {
+	for i := len(r.requests) - 1; i >= 0; i-- {
 		q := &r.requests[i]
 		if q.kind != askReview || q.Tool != t.id {
 			continue
@@ -37,6 +40,7 @@ func (r *Reducer) replan(t *tool, out *guest.Effects) {
 			q.Note = plan
 			r.propose(q, plan, false, out)
 		}
+		return
 	}
 }
 

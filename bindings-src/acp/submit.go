@@ -360,8 +360,12 @@ func (r *Reducer) nextOption() (*setter, *refusal) {
 	mode, model, effort := r.modeOption(), r.modelOption(), r.effortOption()
 	for i := range r.settings.options {
 		o := &r.settings.options[i]
+		if o == mode || o == model || o == effort || !r.settings.isTouched(optionMark+o.id) || j.did(optionMark+o.id) || wishes(&j.settings, o.id) {
+			continue
+		}
+		// Looked up for what we touched only: both lists are the agent's and can be long.
 		standard, known := r.settings.base.option(o.id)
-		if o == mode || o == model || o == effort || !known || o.current == standard || !r.settings.isTouched(optionMark+o.id) || j.did(optionMark+o.id) || !o.offers(standard) || wishes(&j.settings, o.id) {
+		if !known || o.current == standard || !o.offers(standard) {
 			continue
 		}
 		return &setter{kind: setOption, field: o.id, id: o.id, value: standard}, nil
@@ -506,7 +510,7 @@ func (r *Reducer) setterAnswered(result []byte, err *abi.CallError, out *guest.E
 	s := &r.settings
 	switch c.kind {
 	case setOption:
-		if list := readOptions(Member(result, FieldConfigOptions)); len(list) > 0 && s.lists == c.lists {
+		if list := s.readOptions(Member(result, FieldConfigOptions)); len(list) > 0 && s.lists == c.lists {
 			// A list that came by notification since is newer than this answer (P10).
 			mode, notices := r.nativeMode(), s.notices
 			s.options = list

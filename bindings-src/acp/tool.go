@@ -88,7 +88,7 @@ func (r *Reducer) toolCall(u *update, out *guest.Effects) {
 		x := t.item()
 		out.Item(&x)
 		r.replan(t, out)
-		t.trim()
+		r.trim(t)
 	}
 	r.release(func(h *heldForm) bool { return h.tool == u.tool }, out)
 }
@@ -108,7 +108,7 @@ func (r *Reducer) recall(u *update) {
 		t = &r.tools[len(r.tools)-1]
 	}
 	r.merge(t, u)
-	t.trim()
+	r.trim(t)
 	if finished(t.status) {
 		kept := r.tools[:0]
 		for i := range r.tools {
@@ -169,7 +169,7 @@ func (r *Reducer) merge(t *tool, u *update) bool {
 }
 
 // trim drops what is too large to be kept for later updates.
-func (t *tool) trim() {
+func (r *Reducer) trim(t *tool) {
 	for _, s := range []*string{&t.input, &t.output, &t.content, &t.locations} {
 		if len(*s) > maxToolBytes {
 			*s = ""
@@ -179,14 +179,25 @@ func (t *tool) trim() {
 		// Nothing refers to what a finished call did.
 		t.output, t.content = "", ""
 	}
+	// All calls together are gone through in the step of one short request.
+	size := 0
+	for i := len(r.tools) - 1; i >= 0; i-- {
+		x := &r.tools[i]
+		if size += len(x.input) + len(x.output) + len(x.content) + len(x.locations); size > maxToolsBytes && x != t {
+			x.forget()
+		}
+	}
 }
+
+// forget drops the details of a call: later updates only need to find its place.
+func (t *tool) forget() { t.input, t.output, t.content, t.locations = "", "", "", "" }
 
 // closeTools drops the details of the calls of a turn that is over; late updates only
 // need to find their place.
 func (r *Reducer) closeTools(turn string) {
 	for i := range r.tools {
 		if t := &r.tools[i]; t.turn == turn {
-			t.input, t.output, t.content, t.locations = "", "", "", ""
+			t.forget()
 		}
 	}
 }

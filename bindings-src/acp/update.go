@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 )
 
 // update is what is read of a session/update: the members of all its kinds together,
@@ -361,10 +362,11 @@ func (r *Reducer) checklist(u *update, entries []byte, out *guest.Effects) {
 	}
 	p := abi.Progress{Turn: at.turn, Entries: []abi.ProgressStep{}}
 	var d jsonwire.Decoder
+	var b lists.Bound
 	d.Reset(entries)
-	for ok := d.BeginArray(); ok && d.NextElem(); {
+	b.Each(&d, func(d *jsonwire.Decoder) {
 		var s abi.ProgressStep
-		EachKey(&d, func(k []byte, d *jsonwire.Decoder) {
+		EachKey(d, func(k []byte, d *jsonwire.Decoder) {
 			switch string(k) {
 			case FieldContent:
 				s.Text = d.String()
@@ -375,13 +377,14 @@ func (r *Reducer) checklist(u *update, entries []byte, out *guest.Effects) {
 			}
 		})
 		if s.Text == "" {
-			continue
+			return
 		}
 		if s.Status == "" {
 			s.Status = "pending"
 		}
 		p.Entries = append(p.Entries, s)
-	}
+	})
+	p.Note = b.Told("")
 	out.Progress(&p)
 }
 
@@ -427,7 +430,9 @@ func (r *Reducer) notice(u *update, out *guest.Effects) {
 
 func (r *Reducer) commandsNotified(raw []byte, out *guest.Effects) {
 	if r.phase != phaseReady {
-		r.commands = string(raw)
+		if len(raw) <= lists.MaxKept {
+			r.commands = string(raw)
+		}
 		return
 	}
 	r.tellCommands(raw, out)
@@ -439,13 +444,17 @@ func (r *Reducer) tellCommands(raw []byte, out *guest.Effects) {
 	if string(raw) == r.commands {
 		return
 	}
-	r.commands = string(raw)
+	r.commands = ""
+	if len(raw) <= lists.MaxKept {
+		r.commands = string(raw)
+	}
 	c := abi.Commands{Commands: []abi.Command{}}
 	var d jsonwire.Decoder
+	var b lists.Bound
 	d.Reset(raw)
-	for ok := d.BeginArray(); ok && d.NextElem(); {
+	b.Each(&d, func(d *jsonwire.Decoder) {
 		var x abi.Command
-		EachKey(&d, func(k []byte, d *jsonwire.Decoder) {
+		EachKey(d, func(k []byte, d *jsonwire.Decoder) {
 			switch string(k) {
 			case FieldName:
 				x.Name = d.String()
@@ -466,7 +475,8 @@ func (r *Reducer) tellCommands(raw []byte, out *guest.Effects) {
 		if x.Name != "" {
 			c.Commands = append(c.Commands, x)
 		}
-	}
+	})
+	r.cut("commands", b.Left, out)
 	out.Commands(&c)
 }
 

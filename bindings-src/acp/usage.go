@@ -29,6 +29,9 @@ func (r *Reducer) contextUsage(u *update, out *guest.Effects) {
 	}
 }
 
+// maxTotals bounds the totals: each currency has one, and an agent has one currency.
+const maxTotals = 64
+
 // grow adds to a total, or raises it to a value, and returns it: totals never shrink,
 // not even when an agent starts counting anew.
 func (r *Reducer) grow(name string, n int64, add bool) abi.Metric {
@@ -44,8 +47,11 @@ func (r *Reducer) grow(name string, n int64, add bool) abi.Metric {
 		}
 		return *t
 	}
-	r.totals = append(r.totals, abi.Metric{Name: name, Value: n})
-	return r.totals[len(r.totals)-1]
+	x := abi.Metric{Name: name, Value: n}
+	if len(r.totals) < maxTotals {
+		r.totals = append(r.totals, x)
+	}
+	return x
 }
 
 // readCost reads {amount, currency} into millionths without a float: those differ

@@ -6,6 +6,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 )
 
 // approval is what is read of the approval requests: their members together.
@@ -17,7 +18,6 @@ type approval struct {
 	execRule, networkRules     []byte
 	permissions, changes       []byte
 	decisions                  []byte
-	argv                       []string
 }
 
 func readApproval(d *jsonwire.Decoder, params []byte) (a approval) {
@@ -37,9 +37,7 @@ func readApproval(d *jsonwire.Decoder, params []byte) (a approval) {
 				a.command = d.String()
 				return
 			}
-			for ok := d.BeginArray(); ok && d.NextElem(); {
-				a.argv = append(a.argv, d.String())
-			}
+			a.command = commandLine(d)
 		case FieldCwd:
 			a.cwd = d.String()
 		case FieldGrantRoot:
@@ -119,10 +117,12 @@ func (q *request) offered(x *abi.Interaction, list []byte, defaults ...string) {
 	var d jsonwire.Decoder
 	d.Reset(list)
 	if d.Kind() == jsonwire.Array {
-		for ok := d.BeginArray(); ok && d.NextElem(); {
+		var b lists.Bound
+		b.Each(&d, func(d *jsonwire.Decoder) {
 			raw := d.Raw()
 			q.offer(x, describeDecision(raw), decisionResult(string(raw)))
-		}
+		})
+		x.Text += b.Told(x.Text)
 		if len(q.decisions) > 0 {
 			return
 		}
@@ -140,12 +140,24 @@ func (q *request) offer(x *abi.Interaction, d abi.Decision, result []byte) {
 	if d.Kind == "" {
 		return
 	}
-	id := d.ID
-	for n := 2; q.offers(d.ID); n++ {
-		d.ID = id + "-" + strconv.Itoa(n)
+	// The names are ours or a handful of the provider's, and none ends with a number.
+	if n := q.again(d.ID); n > 1 {
+		d.ID += "-" + strconv.Itoa(n)
 	}
 	x.Decisions = append(x.Decisions, d)
 	q.decisions = append(q.decisions, decision{id: d.ID, native: string(result)})
+}
+
+// again counts a name and tells how often it was offered by now.
+func (q *request) again(name string) int {
+	for i := range q.names {
+		if q.names[i].name == name {
+			q.names[i].times++
+			return q.names[i].times
+		}
+	}
+	q.names = append(q.names, offeredName{name, 1})
+	return 1
 }
 
 // decisionResult is the result that carries a decision.
@@ -281,7 +293,7 @@ func (r *Reducer) askLegacy(m *abi.Message, out *guest.Effects) {
 	q := request{method: m.Method, thread: a.thread}
 	x := abi.Interaction{
 		Type: abi.InteractionPermission, Blocking: true, NativeItem: a.item,
-		Title: "Run a command", Tool: "execute", Text: a.reason, Command: commandLine(a.argv), Cwd: a.cwd,
+		Title: "Run a command", Tool: "execute", Text: a.reason, Command: a.command, Cwd: a.cwd,
 	}
 	if m.Method == MethodApplyPatchApproval {
 		x.Title, x.Tool = "Change files", "edit"
@@ -306,13 +318,13 @@ func legacyDenied(feedback string) []byte {
 
 // commandLine shows an argument vector as one line, quoting what a shell would
 // split or expand, so that nothing of it is hidden (C8).
-func commandLine(argv []string) string {
+func commandLine(d *jsonwire.Decoder) string {
 	var b []byte
-	for i, a := range argv {
-		if i > 0 {
+	for ok := d.BeginArray(); ok && d.NextElem(); {
+		if len(b) > 0 {
 			b = append(b, ' ')
 		}
-		b = appendWord(b, a)
+		b = appendWord(b, d.String())
 	}
 	return string(b)
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 )
 
 // maxModelPages bounds a server that never ends its list.
@@ -15,31 +16,42 @@ func (r *Reducer) readModels(result []byte, out *guest.Effects) bool {
 		return false
 	}
 	next := ""
+	b := lists.Bound{Keeps: true, Bytes: int(r.modelBytes)}
 	r.dec.Reset(result)
 	eachKey(&r.dec, func(k []byte, d *jsonwire.Decoder) {
 		switch string(k) {
 		case FieldData:
-			for ok := d.BeginArray(); ok && d.NextElem(); {
-				if m := readModel(d); m.ID != "" && r.model(m.ID) == nil {
+			b.Each(d, func(d *jsonwire.Decoder) {
+				if m := readModel(d, &b); m.ID != "" {
 					r.models = append(r.models, m)
 				}
-			}
+			})
 		case FieldNextCursor:
 			next = d.String()
 		default:
 			d.Skip()
 		}
 	})
-	if r.modelPages++; next == "" || r.modelPages >= maxModelPages {
+	r.models = lists.Unique(r.models, func(m *abi.ModelChoice) string { return m.ID })
+	r.modelBytes = int64(b.Bytes)
+	r.cut("models", &b, out)
+	if r.modelPages++; next == "" || r.modelPages >= maxModelPages || b.Left > 0 {
 		return false
 	}
 	r.callModels(next, out)
 	return true
 }
 
+// cut warns of what was left out of a list that is too long to be kept.
+func (r *Reducer) cut(what string, b *lists.Bound, out *guest.Effects) {
+	if b.Left > 0 {
+		r.warn(out, "list_too_long", "Codex lists too many "+what+". "+b.Told(""))
+	}
+}
+
 // readModel reads one model. Its id is the slug that turn/start takes and
 // thread/settings/updated reports, not the id of the picker's entry.
-func readModel(d *jsonwire.Decoder) (m abi.ModelChoice) {
+func readModel(d *jsonwire.Decoder, b *lists.Bound) (m abi.ModelChoice) {
 	entry := ""
 	// Older servers do not tell modalities; all their models take images.
 	m.Images = true
@@ -71,11 +83,11 @@ func readModel(d *jsonwire.Decoder) (m abi.ModelChoice) {
 				}
 			}
 		case FieldSupportedReasoningEfforts:
-			for ok := d.BeginArray(); ok && d.NextElem(); {
+			b.Each(d, func(d *jsonwire.Decoder) {
 				if e := readEffort(d); e.ID != "" {
 					m.Efforts = append(m.Efforts, e)
 				}
-			}
+			})
 		default:
 			d.Skip()
 		}
@@ -102,14 +114,15 @@ func readEffort(d *jsonwire.Decoder) (e abi.Choice) {
 
 // readModes reads the collaboration modes. Only the two that are known get a
 // meaning; others stay usable (vocabulary "Mode").
-func (r *Reducer) readModes(result []byte) {
+func (r *Reducer) readModes(result []byte, out *guest.Effects) {
+	b := lists.Bound{Keeps: true}
 	r.dec.Reset(result)
 	eachKey(&r.dec, func(k []byte, d *jsonwire.Decoder) {
 		if string(k) != FieldData {
 			d.Skip()
 			return
 		}
-		for ok := d.BeginArray(); ok && d.NextElem(); {
+		b.Each(d, func(d *jsonwire.Decoder) {
 			var m abi.ModeChoice
 			model := ""
 			eachKey(d, func(k []byte, d *jsonwire.Decoder) {
@@ -126,8 +139,8 @@ func (r *Reducer) readModes(result []byte) {
 					d.Skip()
 				}
 			})
-			if m.ID == "" || r.mode(m.ID) != nil {
-				continue
+			if m.ID == "" {
+				return
 			}
 			switch m.ID {
 			case EnumModeKindPlan:
@@ -138,11 +151,13 @@ func (r *Reducer) readModes(result []byte) {
 				m.Description = "Does the work."
 			}
 			r.modes = append(r.modes, m)
-			if model != "" {
-				r.presets = append(r.presets, preset{mode: m.ID, model: model})
-			}
-		}
+			r.presets = append(r.presets, preset{mode: m.ID, model: model})
+		})
 	})
+	// What is told of a mode again changes nothing.
+	r.modes = lists.Unique(r.modes, func(m *abi.ModeChoice) string { return m.ID })
+	r.presets = lists.Unique(r.presets, func(p *preset) string { return p.mode })
+	r.cut("working modes", &b, out)
 }
 
 func (r *Reducer) mode(id string) *abi.ModeChoice {

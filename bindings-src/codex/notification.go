@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 )
 
 // notification routes a notification. Unknown ones mean nothing to us (T3).
@@ -242,6 +243,7 @@ func (r *Reducer) turnBoundary(m *abi.Message, out *guest.Effects) {
 func (r *Reducer) checklist(params []byte, out *guest.Effects) {
 	var at scope
 	x := abi.Progress{Entries: []abi.ProgressStep{}}
+	var b lists.Bound
 	turn := ""
 	r.dec.Reset(params)
 	eachKey(&r.dec, func(k []byte, d *jsonwire.Decoder) {
@@ -253,9 +255,7 @@ func (r *Reducer) checklist(params []byte, out *guest.Effects) {
 		case FieldExplanation:
 			x.Note = d.String()
 		case FieldPlan:
-			for ok := d.BeginArray(); ok && d.NextElem(); {
-				x.Entries = append(x.Entries, readStep(d))
-			}
+			b.Each(d, func(d *jsonwire.Decoder) { x.Entries = append(x.Entries, readStep(d)) })
 		default:
 			d.Skip()
 		}
@@ -264,6 +264,7 @@ func (r *Reducer) checklist(params []byte, out *guest.Effects) {
 		return
 	}
 	x.Turn = r.turnID([]byte(turn))
+	x.Note += b.Told(x.Note)
 	out.Progress(&x)
 }
 

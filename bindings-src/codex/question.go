@@ -7,12 +7,14 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 )
 
 // askQuestion opens item/tool/requestUserInput.
 func (r *Reducer) askQuestion(m *abi.Message, out *guest.Effects) {
 	q := request{method: m.Method}
 	x := abi.Interaction{Type: abi.InteractionQuestion, Blocking: true}
+	var b lists.Bound
 	r.dec.Reset(m.Params)
 	eachKey(&r.dec, func(k []byte, d *jsonwire.Decoder) {
 		switch string(k) {
@@ -25,20 +27,19 @@ func (r *Reducer) askQuestion(m *abi.Message, out *guest.Effects) {
 		case FieldIsBlocking:
 			x.Blocking = d.Bool()
 		case FieldQuestions:
-			for ok := d.BeginArray(); ok && d.NextElem(); {
-				x.Fields = append(x.Fields, readQuestion(d))
-			}
+			b.Each(d, func(d *jsonwire.Decoder) { x.Fields = append(x.Fields, readQuestion(d, &b)) })
 		default:
 			// autoResolutionMs: Codex may close the question by itself, which
 			// serverRequest/resolved tells.
 			d.Skip()
 		}
 	})
+	x.Text = b.Told("")
 	q.fields = x.Fields
 	r.ask(&q, &x, m, out)
 }
 
-func readQuestion(d *jsonwire.Decoder) (f abi.Field) {
+func readQuestion(d *jsonwire.Decoder, b *lists.Bound) (f abi.Field) {
 	eachKey(d, func(k []byte, d *jsonwire.Decoder) {
 		switch string(k) {
 		case FieldID:
@@ -52,9 +53,7 @@ func readQuestion(d *jsonwire.Decoder) (f abi.Field) {
 		case FieldIsSecret:
 			f.Secret = d.Bool()
 		case FieldOptions:
-			for ok := d.BeginArray(); ok && d.NextElem(); {
-				f.Options = append(f.Options, readOption(d))
-			}
+			b.Each(d, func(d *jsonwire.Decoder) { f.Options = append(f.Options, readOption(d)) })
 		default:
 			d.Skip()
 		}
@@ -84,8 +83,9 @@ func readOption(d *jsonwire.Decoder) (o abi.Option) {
 // empty list (C5).
 func answersResult(fields []abi.Field, answers []abi.FieldAnswer) []byte {
 	b := append(jsonwire.AppendKey([]byte{'{'}, FieldAnswers), '{')
+	answerOf := answersByField(answers)
 	for i := range fields {
-		a := answerOf(fields[i].ID, answers)
+		a := answerOf(fields[i].ID)
 		if a == nil || a.State != abi.StateAnswered {
 			continue
 		}
@@ -100,13 +100,15 @@ func answersResult(fields []abi.Field, answers []abi.FieldAnswer) []byte {
 	return append(b, '}', '}')
 }
 
-func answerOf(field string, answers []abi.FieldAnswer) *abi.FieldAnswer {
-	for i := range answers {
-		if answers[i].Field == field {
+// answersByField finds the answer to a field, or nil.
+func answersByField(answers []abi.FieldAnswer) func(field string) *abi.FieldAnswer {
+	x := lists.NewIndex(len(answers), func(i int) string { return answers[i].Field })
+	return func(field string) *abi.FieldAnswer {
+		if i := x.First(field); i >= 0 {
 			return &answers[i]
 		}
+		return nil
 	}
-	return nil
 }
 
 // chosen lists the labels of the chosen options, by index, then the person's own
@@ -151,12 +153,14 @@ func (r *Reducer) askAsync(it *item, native, turn string, out *guest.Effects) {
 		NativeTurn:    native,
 		NativeItem:    it.id,
 	}
+	var b lists.Bound
 	r.dec.Reset(it.questions)
-	for ok := r.dec.BeginArray(); ok && r.dec.NextElem(); {
-		f := readAsyncQuestion(&r.dec)
+	b.Each(&r.dec, func(d *jsonwire.Decoder) {
+		f := readAsyncQuestion(d, &b)
 		f.ID = strconv.Itoa(len(x.Fields))
 		x.Fields = append(x.Fields, f)
-	}
+	})
+	x.Text = b.Told("")
 	if len(x.Fields) == 0 {
 		return
 	}
@@ -166,17 +170,17 @@ func (r *Reducer) askAsync(it *item, native, turn string, out *guest.Effects) {
 
 // readAsyncQuestion reads {title, options:[string]|null}. The answer is a message,
 // so a text of one's own is always possible.
-func readAsyncQuestion(d *jsonwire.Decoder) (f abi.Field) {
+func readAsyncQuestion(d *jsonwire.Decoder, b *lists.Bound) (f abi.Field) {
 	f.Other = true
 	eachKey(d, func(k []byte, d *jsonwire.Decoder) {
 		switch string(k) {
 		case FieldTitle:
 			f.Text = d.String()
 		case FieldOptions:
-			for ok := d.BeginArray(); ok && d.NextElem(); {
+			b.Each(d, func(d *jsonwire.Decoder) {
 				s := d.String()
 				f.Options = append(f.Options, abi.Option{Value: s, Label: s})
-			}
+			})
 		default:
 			d.Skip()
 		}
@@ -191,9 +195,10 @@ func answerText(asked *abi.Interaction, reply *abi.Reply) string {
 		return ""
 	}
 	var parts []string
+	answerOf := answersByField(reply.Fields)
 	for i := range asked.Fields {
 		f := &asked.Fields[i]
-		a := answerOf(f.ID, reply.Fields)
+		a := answerOf(f.ID)
 		if a == nil {
 			continue
 		}

@@ -74,7 +74,7 @@ func (r *Reducer) result(m *abi.Message, out *guest.Effects) {
 			r.opened(waitModels, out)
 		}
 	case tokenModes:
-		r.readModes(m.Result)
+		r.readModes(m.Result, out)
 		r.opened(waitModes, out)
 	case tokenBaseline:
 		r.readBaseline(m.Result, out)
@@ -213,6 +213,7 @@ const (
 	maxWarnings    = 64
 	maxWarningMark = 512
 	maxAsked       = 64
+	maxSettled     = 64
 	maxRecent      = 16
 	maxEdits       = 8
 	maxEditBytes   = 256 << 10

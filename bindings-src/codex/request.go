@@ -18,6 +18,8 @@ type request struct {
 	fields []abi.Field
 	// decisions are the offered ones with their native result.
 	decisions []decision
+	// names counts the names among them while they are offered.
+	names []offeredName
 	// form: an accepted elicitation of this kind carries content.
 	form bool
 	// disposition is how it was settled by us, empty while it is open.
@@ -26,6 +28,11 @@ type request struct {
 
 // decision is one offered decision; native is the whole JSON result that takes it.
 type decision struct{ id, native string }
+
+type offeredName struct {
+	name  string
+	times int
+}
 
 // request routes a request of the child.
 func (r *Reducer) request(now int64, m *abi.Message, out *guest.Effects) {
@@ -73,6 +80,7 @@ func (r *Reducer) ask(q *request, x *abi.Interaction, m *abi.Message, out *guest
 		// A child's question is part of the turn that runs the child (A7).
 		x.Turn = r.current()
 	}
+	q.names = nil
 	r.requests = append(r.requests, *q)
 	out.InteractionOpened(x)
 }
@@ -95,20 +103,44 @@ func (r *Reducer) answer(a *abi.Answer, out *guest.Effects) {
 		return
 	}
 	var result []byte
+	var d abi.Disposition
 	switch q.method {
 	case MethodItemToolRequestUserInput:
-		q.disposition = answered(a.Reply.Fields)
+		d = answered(a.Reply.Fields)
 		result = answersResult(q.fields, a.Reply.Fields)
 	case MethodMcpServerElicitationRequest:
 		if len(q.decisions) > 0 {
-			result, q.disposition = q.decide(&a.Reply)
+			result, d = q.decide(&a.Reply)
 			break
 		}
-		result, q.disposition = elicitationResult(q.form, &a.Reply)
+		result, d = elicitationResult(q.form, &a.Reply)
 	default:
-		result, q.disposition = q.decide(&a.Reply)
+		result, d = q.decide(&a.Reply)
 	}
-	out.Reply(&abi.ReplyTo{Token: q.token, Result: result})
+	token := q.token
+	r.settle(q, d)
+	out.Reply(&abi.ReplyTo{Token: token, Result: result})
+}
+
+// settle notes how a request ended. What remains of it is what its confirmation names,
+// which may never come: only so many wait for theirs.
+func (r *Reducer) settle(q *request, d abi.Disposition) {
+	q.disposition, q.fields, q.decisions = d, nil, nil
+	settled := 0
+	for i := range r.requests {
+		if r.requests[i].disposition != "" {
+			settled++
+		}
+	}
+	if settled <= maxSettled {
+		return
+	}
+	for i := range r.requests {
+		if r.requests[i].disposition != "" {
+			r.requests = append(r.requests[:i], r.requests[i+1:]...)
+			return
+		}
+	}
 }
 
 // decide takes the decision that was chosen. One that was never offered is a
@@ -131,9 +163,9 @@ func (r *Reducer) withdraw(w *abi.Withdraw, out *guest.Effects) {
 	if q == nil {
 		return
 	}
-	q.disposition = abi.DispositionCancelled
+	d := abi.DispositionCancelled
 	if w.Reason == abi.WithdrawExpired {
-		q.disposition = abi.DispositionExpired
+		d = abi.DispositionExpired
 	}
 	if w.Reason == abi.WithdrawStop && r.cur != nil && r.cur.started {
 		// Only a command and an edit have a reply that ends the turn. After any
@@ -141,7 +173,9 @@ func (r *Reducer) withdraw(w *abi.Withdraw, out *guest.Effects) {
 		// goes before it.
 		r.interrupt(r.cur, out)
 	}
-	out.Reply(&abi.ReplyTo{Token: q.token, Result: q.cancelled(w.Reason)})
+	token, result := q.token, q.cancelled(w.Reason)
+	r.settle(q, d)
+	out.Reply(&abi.ReplyTo{Token: token, Result: result})
 }
 
 // cancelled is the native reply that takes a request back. Cancel interrupts the

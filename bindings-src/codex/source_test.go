@@ -139,7 +139,7 @@ func TestPayloadsAreBuiltFromGeneratedNames(t *testing.T) {
 // No reflection, no formatting and no second JSON decoder in the sandbox: they
 // are slow there and make the module large.
 func TestTheReducerImportsNothingHeavy(t *testing.T) {
-	allowed := []string{"errors", "strconv", "strings", "github.com/aoagents/ao-host/abi", "github.com/aoagents/ao-host/abi/guest", "github.com/aoagents/ao-host/abi/jsonwire", "github.com/aoagents/ao-host/bindings-src/savedstate"}
+	allowed := []string{"errors", "strconv", "strings", "github.com/aoagents/ao-host/abi", "github.com/aoagents/ao-host/abi/guest", "github.com/aoagents/ao-host/abi/jsonwire", "github.com/aoagents/ao-host/bindings-src/lists", "github.com/aoagents/ao-host/bindings-src/savedstate"}
 	for name, f := range parseSource(t).files {
 		for _, i := range f.Imports {
 			if path, _ := strconv.Unquote(i.Path.Value); !slices.Contains(allowed, path) {

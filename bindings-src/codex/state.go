@@ -49,6 +49,7 @@ type state struct {
 	// The live catalog as the provider lists it.
 	models     []abi.ModelChoice
 	modelPages int64
+	modelBytes int64
 	modes      []abi.ModeChoice
 	presets    []preset
 
@@ -140,6 +141,7 @@ func (s *state) walk(w *savedstate.Walker) {
 	w.Bool("signed_out", &s.signedOut)
 	savedstate.Values(w, "models", &s.models)
 	w.Int("model_pages", &s.modelPages)
+	w.Int("model_bytes", &s.modelBytes)
 	savedstate.Values(w, "modes", &s.modes)
 	savedstate.List(w, "presets", &s.presets, func(w *savedstate.Walker, p *preset) {
 		w.Str("mode", &p.mode)

@@ -102,7 +102,7 @@ func (r *Reducer) tuple(s *abi.Settings) (n stance, bad *refusal) {
 // defaultModel is the model of a mode when none was chosen.
 func (r *Reducer) defaultModel(mode string) string {
 	for _, p := range r.presets {
-		if p.mode == mode {
+		if p.mode == mode && p.model != "" {
 			return p.model
 		}
 	}

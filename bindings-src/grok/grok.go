@@ -11,6 +11,7 @@ import (
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
 	"github.com/aoagents/ao-host/bindings-src/acp"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 )
 
 // New returns a reducer that waits for its first open event.
@@ -101,14 +102,15 @@ func effortMeta(dst []byte, effort string) []byte {
 
 // sessionMeta reads the efforts out of Grok's own session config, whose category
 // "mode" means effort.
-func sessionMeta(meta []byte) (efforts []abi.Choice, current string) {
+func sessionMeta(meta []byte) (efforts []abi.Choice, current string, left int) {
 	var d jsonwire.Decoder
+	b := lists.Bound{Keeps: true}
 	d.Reset(acp.Member(acp.Member(meta, "x.ai/sessionConfig"), acp.FieldOptions))
-	for ok := d.BeginArray(); ok && d.NextElem(); {
+	b.Each(&d, func(d *jsonwire.Decoder) {
 		var c abi.Choice
 		category := ""
 		selected := false
-		acp.EachKey(&d, func(k []byte, d *jsonwire.Decoder) {
+		acp.EachKey(d, func(k []byte, d *jsonwire.Decoder) {
 			switch string(k) {
 			case acp.FieldID:
 				c.ID = d.String()
@@ -123,14 +125,14 @@ func sessionMeta(meta []byte) (efforts []abi.Choice, current string) {
 			}
 		})
 		if category != acp.EnumSessionConfigOptionCategoryMode || c.ID == "" {
-			continue
+			return
 		}
 		efforts = append(efforts, c)
 		if selected {
 			current = c.ID
 		}
-	}
-	return efforts, current
+	})
+	return efforts, current, b.Left
 }
 
 func tool(meta []byte) (name, parent string) {

@@ -7,6 +7,7 @@ import (
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
 	"github.com/aoagents/ao-host/bindings-src/acp"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 )
 
 // Outcomes of Grok's own requests (seen, except where noted).
@@ -41,20 +42,24 @@ func askQuestions(r *acp.Reducer, params []byte, m *abi.Message, out *guest.Effe
 	q := acp.Request{Session: acp.Text(params, acp.FieldSessionID), Tool: acp.Text(params, acp.FieldToolCallID), Note: acp.Text(params, acp.FieldMode)}
 	x := abi.Interaction{Type: abi.InteractionQuestion}
 	var d jsonwire.Decoder
+	var b lists.Bound
 	d.Reset(acp.Member(params, acp.FieldQuestions))
-	for ok := d.BeginArray(); ok && d.NextElem(); {
-		f := readQuestion(&d)
+	b.Each(&d, func(d *jsonwire.Decoder) {
+		f := readQuestion(d, &b)
 		f.ID = string(jsonwire.AppendInt(nil, int64(len(x.Fields))))
 		x.Fields = append(x.Fields, f)
-	}
-	if repeats(x.Fields) {
+	})
+	// The answers are keyed by the text of their question, so the wire cannot keep two
+	// with the same text apart (A5).
+	if byText(x.Fields).Repeats() {
 		x.Text = "Grok asks the same question twice and takes one answer for both: what is chosen for either is sent together."
 	}
+	x.Text += b.Told(x.Text)
 	q.Fields = x.Fields
 	r.Ask(&q, &x, m, out)
 }
 
-func readQuestion(d *jsonwire.Decoder) (f abi.Field) {
+func readQuestion(d *jsonwire.Decoder, b *lists.Bound) (f abi.Field) {
 	f.Other = true
 	acp.EachKey(d, func(k []byte, d *jsonwire.Decoder) {
 		switch string(k) {
@@ -63,7 +68,7 @@ func readQuestion(d *jsonwire.Decoder) (f abi.Field) {
 		case acp.FieldMultiSelect:
 			f.MultiSelect = d.Bool()
 		case acp.FieldOptions:
-			for ok := d.BeginArray(); ok && d.NextElem(); {
+			b.Each(d, func(d *jsonwire.Decoder) {
 				var o abi.Option
 				acp.EachKey(d, func(k []byte, d *jsonwire.Decoder) {
 					switch string(k) {
@@ -79,7 +84,7 @@ func readQuestion(d *jsonwire.Decoder) (f abi.Field) {
 				})
 				o.Value = o.Label
 				f.Options = append(f.Options, o)
-			}
+			})
 		default:
 			d.Skip()
 		}
@@ -88,17 +93,8 @@ func readQuestion(d *jsonwire.Decoder) (f abi.Field) {
 	return f
 }
 
-// repeats reports whether two questions have the same text: the answers are keyed by
-// it, so the wire cannot keep them apart (A5).
-func repeats(fields []abi.Field) bool {
-	for i := range fields {
-		for j := range fields[:i] {
-			if fields[i].Text == fields[j].Text {
-				return true
-			}
-		}
-	}
-	return false
+func byText(fields []abi.Field) lists.Index {
+	return lists.NewIndex(len(fields), func(i int) string { return fields[i].Text })
 }
 
 // askReview opens _x.ai/exit_plan_mode. Its approval leaves the permission alone.
@@ -147,9 +143,12 @@ type said struct {
 func answers(q *acp.Request, a *abi.Reply) []byte {
 	var list []said
 	skipped := false
+	answerOf, texts := acp.AnswersByField(a.Fields), byText(q.Fields)
+	// at is the place in the list, plus one, of the first question with a text.
+	at := make([]int, len(q.Fields))
 	for i := range q.Fields {
 		f := &q.Fields[i]
-		x := acp.AnswerOf(f.ID, a.Fields)
+		x := answerOf(f.ID)
 		if x == nil {
 			continue
 		}
@@ -157,24 +156,20 @@ func answers(q *acp.Request, a *abi.Reply) []byte {
 			skipped = true
 			continue
 		}
-		at := -1
-		for j := range list {
-			if list[j].text == f.Text {
-				at = j
-			}
-		}
-		if at < 0 {
+		first := &at[texts.First(f.Text)]
+		if *first == 0 {
 			list = append(list, said{text: f.Text})
-			at = len(list) - 1
+			*first = len(list)
 		}
+		s := &list[*first-1]
 		for _, n := range x.Selected {
 			if n >= 0 && n < int64(len(f.Options)) {
-				list[at].labels = append(list[at].labels, f.Options[n].Label)
+				s.labels = append(s.labels, f.Options[n].Label)
 			}
 		}
 		if x.HasOther {
-			list[at].labels = append(list[at].labels, otherAnswer)
-			list[at].notes = append(list[at].notes, x.Other)
+			s.labels = append(s.labels, otherAnswer)
+			s.notes = append(s.notes, x.Other)
 		}
 	}
 	if q.Note == modePlan && skipped {

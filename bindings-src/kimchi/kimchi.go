@@ -12,6 +12,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/jsonwire"
 	"github.com/aoagents/ao-host/bindings-src/acp"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 )
 
 // New returns a reducer that waits for its first open event.
@@ -61,13 +62,16 @@ func questions(t *acp.ToolCall) (list []acp.ChainQuestion) {
 		return nil
 	}
 	var d jsonwire.Decoder
+	var b lists.Bound
+	known := true
 	d.Reset(acp.Member(t.Input, acp.FieldQuestions))
-	for ok := d.BeginArray(); ok && d.NextElem(); {
-		q, known := readQuestion(&d)
-		if !known {
-			return nil
-		}
+	b.Each(&d, func(d *jsonwire.Decoder) {
+		q, ok := readQuestion(d, &b)
+		known = known && ok
 		list = append(list, q)
+	})
+	if !known || b.Left > 0 {
+		return nil
 	}
 	return list
 }
@@ -80,7 +84,7 @@ const (
 	typeConfirm = "confirm"
 )
 
-func readQuestion(d *jsonwire.Decoder) (q acp.ChainQuestion, known bool) {
+func readQuestion(d *jsonwire.Decoder, b *lists.Bound) (q acp.ChainQuestion, known bool) {
 	f := &q.Field
 	kind, prompt := "", ""
 	acp.EachKey(d, func(k []byte, d *jsonwire.Decoder) {
@@ -98,7 +102,7 @@ func readQuestion(d *jsonwire.Decoder) (q acp.ChainQuestion, known bool) {
 		case acp.FieldRequired:
 			f.Required = d.Bool()
 		case acp.FieldOptions:
-			for ok := d.BeginArray(); ok && d.NextElem(); {
+			b.Each(d, func(d *jsonwire.Decoder) {
 				var o abi.Option
 				acp.EachKey(d, func(k []byte, d *jsonwire.Decoder) {
 					switch string(k) {
@@ -113,7 +117,7 @@ func readQuestion(d *jsonwire.Decoder) (q acp.ChainQuestion, known bool) {
 					}
 				})
 				f.Options = append(f.Options, o)
-			}
+			})
 		default:
 			d.Skip()
 		}

@@ -28,6 +28,9 @@ type Instance struct {
 	// base, which is made once: a context per call would be an allocation per call.
 	ctx  context.Context
 	base context.Context
+	// unsaved are the bytes that the state is made of: those of the last one that was
+	// saved or loaded, and the inputs since.
+	unsaved int
 
 	mod                     api.Module
 	mem                     api.Memory
@@ -98,22 +101,25 @@ func (i *Instance) Step(ctx context.Context, in []byte) (out []byte, fuel int64,
 		return nil, f.Fuel, i.fail(f)
 	}
 	i.stack[0] = uint64(len(in))
+	i.unsaved += len(in)
 	return i.result(exportStep, i.step)
 }
 
-// Save returns the state of the module as a copy that stays valid.
+// Save returns the state of the module as a copy that stays valid. Its fuel grows with
+// what the state is made of, like that of a step with its input.
 func (i *Instance) Save(ctx context.Context) ([]byte, error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	if err := i.ready(ctx, 0); err != nil {
 		return nil, err
 	}
-	i.begin(ctx, 0)
+	i.begin(ctx, i.unsaved)
 	defer i.end()
 	out, _, err := i.result(exportSave, i.save)
 	if err != nil {
 		return nil, err
 	}
+	i.unsaved = len(out)
 	return append(make([]byte, 0, len(out)), out...), nil
 }
 
@@ -127,6 +133,7 @@ func (i *Instance) Load(ctx context.Context, state []byte) error {
 	}
 	i.begin(ctx, len(state))
 	defer i.end()
+	i.unsaved = len(state)
 	if f := i.give(state); f != nil {
 		return i.fail(f)
 	}

@@ -1,0 +1,76 @@
+package acp_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/bindings-src/acp/acptest"
+	"github.com/aoagents/ao-host/bindings-src/lists"
+)
+
+func TestC6_OptionsOfAPermissionThatAreTooManyAreTold(t *testing.T) {
+	r := begin(t, claudeAgent, abi.Settings{})
+	var options strings.Builder
+	for n := range lists.MaxElements + 3 {
+		fmt.Fprintf(&options, `{"optionId":"o%d","name":"x","kind":"allow_once"},`, n)
+	}
+	_, effects := r.Ask("7", "session/request_permission", `{"sessionId":"s-1","toolCall":{"toolCallId":"c"},"options":[`+options.String()+`{"optionId":"o","name":"x","kind":"reject_once"}]}`)
+	x := acptest.One(t, effects, acptest.Opened)
+	if len(x.Decisions) != lists.MaxElements || !strings.Contains(x.Text, "4 further entries are left out") {
+		t.Fatalf("%d decisions, text %q", len(x.Decisions), x.Text)
+	}
+}
+
+func TestSettingsThatAreTooManyAreToldOnceAndTheRestCanBeChosen(t *testing.T) {
+	r := acptest.NewRig(t, claudeAgent.new)
+	r.Open(nil)
+	r.Result("initialize", `{"protocolVersion":1,"agentCapabilities":{}}`)
+	huge := `{"id":"huge","type":"select","name":"` + strings.Repeat("h", lists.MaxKept) + `"}`
+	options := `[` + huge + `,{"id":"style","name":"Style","type":"select","currentValue":"a","options":[{"value":"a"},{"value":"b"},{"value":"a","name":"again"}]}]`
+	effects := r.Result("session/new", `{"sessionId":"s-1","configOptions":`+options+`}`)
+	if w := acptest.One(t, effects, acptest.Warning); w.Code != "list_too_long" {
+		t.Errorf("warning %+v", w)
+	}
+	ready := acptest.One(t, effects, acptest.Ready)
+	if o := ready.Catalog.Options; len(o) != 1 || o[0].ID != "style" || len(o[0].Values) != 2 {
+		t.Errorf("options %+v", o)
+	}
+	acptest.None(t, r.Notify("session/update", `{"sessionId":"s-1","update":{"sessionUpdate":"config_option_update","configOptions":`+options+`}}`), acptest.Warning)
+}
+
+func TestRule15_AFormWithTooManyMembersToBeQuestionsStaysAForm(t *testing.T) {
+	r := begin(t, claudeAgent, abi.Settings{})
+	r.Notify("session/update", `{"sessionId":"s-1","update":{"sessionUpdate":"tool_call","toolCallId":"q","title":"Ask","_meta":{"claudeCode":{"toolName":"AskUserQuestion"}}}}`)
+	ask := func(n int) *abi.Interaction {
+		var members []string
+		for i := range n {
+			members = append(members, fmt.Sprintf(`"question_%d":{"type":"string","enum":["a"]}`, i))
+		}
+		_, effects := r.Ask("7", "elicitation/create", `{"sessionId":"s-1","toolCallId":"q","mode":"form","message":"?","requestedSchema":{"type":"object","properties":{`+strings.Join(members, ",")+`}}}`)
+		return acptest.One(t, effects, acptest.Opened)
+	}
+	if x := ask(500); x.Type != abi.InteractionQuestion || len(x.Fields) != 500 {
+		t.Errorf("%s with %d fields", x.Type, len(x.Fields))
+	}
+	if x := ask(501); x.Type != abi.InteractionForm || strings.Count(string(x.Schema), "question_") != 501 {
+		t.Errorf("%s with %d fields", x.Type, len(x.Fields))
+	}
+}
+
+func TestTheDetailsOfManyToolCallsAreKeptWithinABound(t *testing.T) {
+	r := begin(t, claudeAgent, abi.Settings{})
+	r.Keep = true
+	for n := range 32 {
+		r.Notify("session/update", fmt.Sprintf(`{"sessionId":"s-1","update":{"sessionUpdate":"tool_call","toolCallId":"c%d","title":"Read","rawInput":{"a":"%s"}}}`, n, strings.Repeat("x", 200<<10)))
+	}
+	if size := len(r.Save()); size > 3<<20 {
+		t.Errorf("the state has %d bytes", size)
+	}
+	// The call itself is still known, and what is new of it is shown.
+	x := acptest.One(t, r.Notify("session/update", `{"sessionId":"s-1","update":{"sessionUpdate":"tool_call_update","toolCallId":"c0","status":"completed"}}`), acptest.Item)
+	if x.ID != "c0" || x.Title != "Read" || x.Status != abi.ItemCompleted {
+		t.Errorf("item %+v", x)
+	}
+}
