@@ -13,12 +13,23 @@ import (
 type card struct {
 	store.Interaction
 	ask abi.Interaction
+	// longKey is the binding's key where it is too long to be kept, which ends with the
+	// process that asked.
+	longKey string
 	// outID is the outbox id of the reply.
 	outID        uint64
 	notWritten   bool
 	maybeWritten bool
 	// withdrawn is set when the host took the card back, for this reason.
 	withdrawn abi.WithdrawReason
+}
+
+// nativeKey is the key by which the binding knows the card.
+func (k *card) nativeKey() string {
+	if k.longKey != "" {
+		return k.longKey
+	}
+	return k.Key
 }
 
 // cardByKey finds the open card of a key: of this generation for the native
@@ -56,6 +67,7 @@ func (c *conversation) onInteractionOpened(a *abi.Interaction) {
 	ask := *a
 	// Raw members alias the instance's memory.
 	ask.Schema, ask.Detail = slices.Clone(ask.Schema), slices.Clone(ask.Detail)
+	ask.Key = boundID(a.Key)
 	if c.cardByKey(ask.Key) != nil {
 		return
 	}
@@ -66,6 +78,9 @@ func (c *conversation) onInteractionOpened(a *abi.Interaction) {
 		}
 	}
 	k := &card{ask: ask}
+	if ask.Key != a.Key {
+		k.longKey = a.Key
+	}
 	k.Interaction = store.Interaction{
 		ID: c.h.cfg.IDs(), ConversationID: c.id, Key: ask.Key, Generation: c.sess.gen, TurnID: ask.Turn,
 		Type: string(ask.Type), Route: string(ask.Route), Blocking: ask.Blocking, State: store.InteractionOpen,
@@ -81,7 +96,7 @@ func (c *conversation) onInteractionOpened(a *abi.Interaction) {
 		if stopped {
 			why = abi.WithdrawStop
 		}
-		c.sess.queue(abi.Event{Withdraw: &abi.Withdraw{Key: k.Key, Reason: why}}, ask.Token)
+		c.sess.queue(abi.Event{Withdraw: &abi.Withdraw{Key: k.nativeKey(), Reason: why}}, ask.Token)
 		return
 	}
 	c.cards[k.ID] = k
@@ -156,7 +171,7 @@ func (c *conversation) withdrawAll(why abi.WithdrawReason) {
 func (c *conversation) withdraw(k *card, why abi.WithdrawReason) {
 	k.withdrawn = why
 	if c.sess != nil && k.Generation == c.sess.gen {
-		c.step(&abi.Event{Withdraw: &abi.Withdraw{Key: k.Key, Reason: why}}, k.ask.Token)
+		c.step(&abi.Event{Withdraw: &abi.Withdraw{Key: k.nativeKey(), Reason: why}}, k.ask.Token)
 	}
 	if c.cards[k.ID] == nil {
 		return
@@ -181,7 +196,7 @@ func (c *conversation) expireCards(turnID string) {
 			continue
 		}
 		if s != nil && k.Generation == s.gen && s.ending == "" {
-			s.queue(abi.Event{Withdraw: &abi.Withdraw{Key: k.Key, Reason: abi.WithdrawExpired}}, k.ask.Token)
+			s.queue(abi.Event{Withdraw: &abi.Withdraw{Key: k.nativeKey(), Reason: abi.WithdrawExpired}}, k.ask.Token)
 		}
 		if s == nil || s.exited == nil {
 			// Not the agent ended the turn, its process did.
@@ -348,7 +363,7 @@ func (c *conversation) resolve(ctx context.Context, id string, a Answer) (Intera
 		return Interaction{}, err
 	}
 	c.sess.secrets.add(secrets)
-	c.step(&abi.Event{Answer: &abi.Answer{Key: k.Key, Reply: reply}}, k.ask.Token)
+	c.step(&abi.Event{Answer: &abi.Answer{Key: k.nativeKey(), Reply: reply}}, k.ask.Token)
 	return interactionView(k.Interaction), nil
 }
 

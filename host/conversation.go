@@ -186,7 +186,7 @@ func (c *conversation) reload(ctx context.Context) error {
 			return fail(CodeStoreCorrupt, "Card %s cannot be read: %v.", r.ID, err)
 		}
 		if o := c.cards[r.ID]; o != nil {
-			k.outID, k.notWritten, k.maybeWritten = o.outID, o.notWritten, o.maybeWritten
+			k.longKey, k.outID, k.notWritten, k.maybeWritten = o.longKey, o.outID, o.notWritten, o.maybeWritten
 		}
 		asked[r.ID] = k
 	}

@@ -158,7 +158,7 @@ func (c *conversation) answerReview(ctx context.Context, p *plan, k *card, reply
 	if err != nil {
 		return Turn{}, err
 	}
-	c.step(&abi.Event{Answer: &abi.Answer{Key: k.Key, Reply: reply, Permission: permission}}, k.ask.Token)
+	c.step(&abi.Event{Answer: &abi.Answer{Key: k.nativeKey(), Reply: reply, Permission: permission}}, k.ask.Token)
 	if follow != nil {
 		if c.running != nil && c.running == running {
 			c.cancelTurn(running, abi.WithdrawSteer, true)

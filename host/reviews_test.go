@@ -29,7 +29,8 @@ func newReviewRig(t *testing.T, script, words string, p abi.Permission, opts ...
 	if words == "plan first" {
 		r.until("the review", func() bool { plan = r.untilPlan(); return plan.Interaction != "" })
 	}
-	if plan.Route != abi.RouteNative || plan.Interaction != r.untilInput().ID {
+	card := r.untilInput()
+	if plan.Route != abi.RouteNative || plan.Interaction != card.ID || len(card.Ask.Key) > 200 {
 		t.Fatalf("the plan is tied to no review: %+v", plan)
 	}
 	return r, turn, plan
@@ -89,6 +90,7 @@ func TestRule18_ImplementAnswersTheReviewTheAgentWaitsInAndAddsNoTurn(t *testing
 		{"else one that names none", "", abi.PermissionAuto, "accept//auto", false},
 		{"else the nearest weaker one", "named", abi.PermissionBypass, "acceptForSession//bypass-permissions", true},
 		{"the plan told before its review", "plan first", abi.PermissionAuto, "accept//auto", false},
+		{"a key that is too long to be kept", "long", abi.PermissionAuto, "accept//auto", false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, turn, plan := newReviewRig(t, reviewing, c.words, c.remembered)

@@ -75,5 +75,5 @@ func (c *conversation) answerAutomatically(k *card, reply abi.Reply, rule string
 	row := k.Interaction
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateInteraction(ctx, row) })
 	c.journalCard(k)
-	c.sess.queue(abi.Event{Answer: &abi.Answer{Key: k.Key, Reply: reply}}, k.ask.Token)
+	c.sess.queue(abi.Event{Answer: &abi.Answer{Key: k.nativeKey(), Reply: reply}}, k.ask.Token)
 }

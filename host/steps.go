@@ -341,6 +341,7 @@ func (c *conversation) fault(err error, saving bool) {
 // apply does one effect.
 func (c *conversation) apply(e *abi.Effect, seq uint64, index int, allow string) {
 	s := c.sess
+	boundIDs(e)
 	switch {
 	case e.Delta != nil:
 		c.addDelta(e.Delta)

@@ -3,6 +3,7 @@ package acp
 import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 	"github.com/aoagents/ao-host/bindings-src/savedstate"
 )
 
@@ -40,7 +41,7 @@ func (r *Reducer) holdForm(m *abi.Message, toolCall string, out *guest.Effects) 
 	if waiting > maxToolBytes {
 		return false
 	}
-	r.held = append(r.held, heldForm{token: m.Token, id: string(m.ID), params: string(m.Params), tool: toolCall})
+	r.held = append(r.held, heldForm{token: m.Token, id: lists.ID(string(m.ID)), params: string(m.Params), tool: lists.ID(toolCall)})
 	out.TimerSet(&abi.TimerSet{Name: timerTool, AfterMS: toolWaitMS})
 	return true
 }

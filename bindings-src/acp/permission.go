@@ -110,7 +110,7 @@ func readPermissionOption(d *jsonwire.Decoder) (o Option, ok bool) {
 func (r *Reducer) describedTool(q *Request, u *update) *tool {
 	child := ""
 	if q.Session != "" && q.Session != r.session {
-		child = q.Session
+		child = lists.ID(q.Session)
 	}
 	t := r.find(u.tool, child)
 	if t == nil {

@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 	"github.com/aoagents/ao-host/bindings-src/savedstate"
 )
 
@@ -90,7 +91,8 @@ func (r *Reducer) Ask(q *Request, x *abi.Interaction, m *abi.Message, out *guest
 // ask opens an interaction for a request. One of a child session is part of the turn
 // that runs the child (A7).
 func (r *Reducer) ask(q *Request, x *abi.Interaction, m *abi.Message, out *guest.Effects) {
-	q.Token, q.ID, q.Method = m.Token, string(m.ID), m.Method
+	q.Token, q.ID, q.Method = m.Token, lists.ID(string(m.ID)), m.Method
+	q.Tool = lists.ID(q.Tool)
 	if q.Key == "" {
 		q.Key = "request/" + m.Token
 	}
@@ -100,6 +102,9 @@ func (r *Reducer) ask(q *Request, x *abi.Interaction, m *abi.Message, out *guest
 	if t := r.cur; t != nil {
 		r.begin(t, m.Method, out)
 		x.Turn, x.NativeTurn, t.shown = t.id, t.native, true
+	}
+	if q.Session != r.session {
+		q.Session = lists.ID(q.Session)
 	}
 	r.requests = append(r.requests, *q)
 	out.InteractionOpened(x)
@@ -207,7 +212,7 @@ func selected(option string) []byte {
 // requestCancelled handles $/cancel_request: the agent waits no more, so nobody
 // answered (A1).
 func (r *Reducer) requestCancelled(params []byte, out *guest.Effects) {
-	id := string(Member(params, FieldRequestID))
+	id := lists.ID(string(Member(params, FieldRequestID)))
 	if id == "" {
 		return
 	}
@@ -234,6 +239,7 @@ func (r *Reducer) ToolSettled(toolCall, evidence string, out *guest.Effects) {
 	if toolCall == "" {
 		return
 	}
+	toolCall = lists.ID(toolCall)
 	for i := 0; i < len(r.requests); {
 		if q := &r.requests[i]; q.Tool == toolCall {
 			r.expire(q.Key, evidence, out)

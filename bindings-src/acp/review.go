@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 )
 
 // codePermissionDiffers is the host's problem that a review could not carry the
@@ -57,7 +58,7 @@ func (r *Reducer) openReview(q *Request, x *abi.Interaction, plan string, feedba
 	if q.Session == "" {
 		q.Session = r.session
 	}
-	q.Key = q.Session + "/" + q.Tool + "/" + m.Token
+	q.Key = lists.ID(q.Session) + "/" + lists.ID(q.Tool) + "/" + m.Token
 	x.Type = abi.InteractionReview
 	if r.cur == nil && r.restored == abi.RestoredResumed && !r.settled {
 		x.Scope = abi.ScopeRestored

@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 	"github.com/aoagents/ao-host/bindings-src/savedstate"
 )
 
@@ -49,6 +50,7 @@ func (r *Reducer) find(id, child string) *tool {
 	if id == "" {
 		return nil
 	}
+	id = lists.ID(id)
 	for i := len(r.tools) - 1; i >= 0; i-- {
 		if t := &r.tools[i]; t.id == id && (child == "" || t.child == child) {
 			return t
@@ -65,7 +67,7 @@ func (r *Reducer) toolCall(u *update, out *guest.Effects) {
 	}
 	child := ""
 	if u.session != r.session {
-		child = u.session
+		child = lists.ID(u.session)
 	}
 	t := r.find(u.tool, child)
 	if t != nil && u.kind == EnumSessionUpdateToolCall && finished(t.status) && (r.cur == nil || t.turn != r.cur.id) {
@@ -133,7 +135,7 @@ func (r *Reducer) merge(t *tool, u *update) bool {
 			t.name = name
 		}
 		if parent != "" && t.child == "" {
-			t.child = parent
+			t.child = lists.ID(parent)
 		}
 	}
 	if u.name != "" {

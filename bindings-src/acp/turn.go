@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 	"github.com/aoagents/ao-host/bindings-src/savedstate"
 )
 
@@ -163,6 +164,7 @@ const resultTimeoutMS = 2_000
 // answer to the prompt says more and is waited for a little. An end of another prompt
 // is that of a turn the agent began by itself, or is over (S3).
 func (r *Reducer) PromptEnded(native, reason, message string, out *guest.Effects) {
+	native = lists.ID(native)
 	if t := r.cur; t != nil && native != "" && t.native == native {
 		if t.done {
 			return

@@ -78,9 +78,9 @@ func (u *update) member(k []byte, d *jsonwire.Decoder) {
 			u.content = d.Raw()
 		}
 	case FieldMessageID:
-		u.message = d.Interned()
+		u.message = lists.ID(d.Interned())
 	case FieldToolCallID:
-		u.tool = d.Interned()
+		u.tool = lists.ID(d.Interned())
 	case FieldTitle:
 		u.hasTitle = d.Kind() == jsonwire.String
 		u.title = d.String()
@@ -314,14 +314,14 @@ func (r *Reducer) Proved(native string) {
 func (r *Reducer) scopeOf(u *update, known *place, out *guest.Effects) scope {
 	at := scope{}
 	if u.session != r.session {
-		at.child = u.session
+		at.child = lists.ID(u.session)
 	}
 	if known != nil && at.child == "" {
 		at.child = known.child
 	}
 	native := ""
 	if u.outer != nil && r.d.Identity != nil {
-		native = r.d.Identity(u.outer)
+		native = lists.ID(r.d.Identity(u.outer))
 	}
 	if native != "" && at.child == "" {
 		if r.cur != nil && r.cur.native == native {

@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 )
 
 // item is what is read of a ThreadItem: the members of all its types together,
@@ -309,12 +310,13 @@ const implementText = "Implement the plan."
 // durableKey identifies what survives a generation (rule 13). An item id alone
 // is the model's call id and repeats in another turn (seen).
 func (r *Reducer) durableKey(turn, item string) string {
-	return r.session + "/" + turn + "/" + item
+	return lists.ID(r.session + "/" + turn + "/" + item)
 }
 
 // keepEdit remembers the changes of a file change that runs, so that its approval
 // can show them: the request itself has none (seen).
 func (r *Reducer) keepEdit(thread, id string, changes []byte, completed bool) {
+	thread, id = lists.ID(thread), lists.ID(id)
 	kept := r.edits[:0]
 	for _, e := range r.edits {
 		if e.thread != thread || e.item != id {
@@ -338,6 +340,7 @@ func (r *Reducer) patchUpdated(params []byte) {
 
 // pendingEdit is what keepEdit remembers of an item.
 func (r *Reducer) pendingEdit(thread, id string) []byte {
+	thread, id = lists.ID(thread), lists.ID(id)
 	for i := range r.edits {
 		if r.edits[i].thread == thread && r.edits[i].item == id {
 			return []byte(r.edits[i].changes)

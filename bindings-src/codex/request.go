@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 )
 
 // request is a request of the child that a person answers. It is kept until the
@@ -81,6 +82,7 @@ func (r *Reducer) ask(q *request, x *abi.Interaction, m *abi.Message, out *guest
 		x.Turn = r.current()
 	}
 	q.names = nil
+	q.thread, q.turn, q.id = lists.ID(q.thread), lists.ID(q.turn), lists.ID(q.id)
 	r.requests = append(r.requests, *q)
 	out.InteractionOpened(x)
 }
@@ -215,10 +217,10 @@ func (q *request) offers(id string) bool {
 // resolved handles serverRequest/resolved: before an answer it means that Codex
 // closed the request by itself, which is expired and never answered (A1).
 func (r *Reducer) resolved(params []byte, out *guest.Effects) {
-	n := readNotice(&r.dec, params)
+	id := lists.ID(readNotice(&r.dec, params).requestID)
 	for i := range r.requests {
 		q := &r.requests[i]
-		if q.id == "" || q.id != n.requestID {
+		if q.id == "" || q.id != id {
 			continue
 		}
 		r.close(q, MethodServerRequestResolved, out)
@@ -240,6 +242,7 @@ func (r *Reducer) expireRequests(native string, out *guest.Effects) {
 	if native == "" {
 		return
 	}
+	native = lists.ID(native)
 	kept := r.requests[:0]
 	for i := range r.requests {
 		q := r.requests[i]

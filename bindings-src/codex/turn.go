@@ -4,6 +4,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/bindings-src/lists"
 )
 
 // turn is a turn of the session's own thread. Its id is ours, empty when the
@@ -42,8 +43,9 @@ func (r *Reducer) turnID(native []byte) string {
 	if t := r.running(native); t != nil {
 		return t.id
 	}
+	id := lists.ID(string(native))
 	for i := len(r.recent) - 1; i >= 0; i-- {
-		if r.recent[i].native == string(native) {
+		if r.recent[i].native == id {
 			return r.recent[i].turn
 		}
 	}
@@ -66,6 +68,7 @@ func (r *Reducer) running(native []byte) *turn {
 }
 
 func (r *Reducer) isRecent(native string) bool {
+	native = lists.ID(native)
 	for i := range r.recent {
 		if r.recent[i].native == native {
 			return true
@@ -286,7 +289,7 @@ func (r *Reducer) explain(t *turn, e *abi.TurnEnded, out *guest.Effects) {
 }
 
 func (r *Reducer) remember(native, id string) {
-	r.recent = keepLast(append(r.recent, ended{native: native, turn: id}), maxRecent)
+	r.recent = keepLast(append(r.recent, ended{native: lists.ID(native), turn: id}), maxRecent)
 }
 
 // stop cancels the running turn with one turn/interrupt.

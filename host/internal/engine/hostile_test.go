@@ -393,3 +393,63 @@ func TestAStateHasFuelForWhatItIsMadeOf(t *testing.T) {
 		t.Fatalf("saved again: %d bytes, want %d: %v", len(again), len(state), err)
 	}
 }
+
+// Ids of a megabyte, as many as a session remembers of each kind.
+func TestAStateDoesNotGrowWithTheIdsOfAHarness(t *testing.T) {
+	id := func(n int) string { return fmt.Sprintf("%s%d", strings.Repeat("i", 1<<20), n) }
+	acpTurnState := func(tb testing.TB) []byte { return acpRig(tb, newClaude, acpTurn).Save() }
+	for _, c := range []struct {
+		name, module string
+		state        func(tb testing.TB) []byte
+		event        func(n int) abi.Event
+	}{
+		{"codex: turns, items and requests", codexModule, func(tb testing.TB) []byte { return codexState(tb, "") }, func(n int) abi.Event {
+			const thread = `"threadId":"019f0000-aaaa-7000-8000-000000000001"`
+			switch n % 5 {
+			case 0:
+				return notified(codex.MethodTurnStarted, `{`+thread+`,"turn":{"id":"`+id(n)+`","status":"inProgress"}}`)
+			case 1:
+				return notified(codex.MethodTurnCompleted, `{`+thread+`,"turn":{"id":"`+id(n-1)+`","status":"completed"}}`)
+			case 2:
+				return notified(codex.MethodItemCompleted, `{`+thread+`,"turnId":"turn-1","item":{"type":"agentMessage","id":"`+id(n)+`","text":"?","delivery":"async","questions":[{"title":"?"}]}}`)
+			case 3:
+				return notified(codex.MethodItemStarted, `{`+thread+`,"turnId":"turn-1","item":{"type":"fileChange","id":"`+id(n)+`","changes":[]}}`)
+			}
+			ev := asked(codex.MethodItemToolRequestUserInput, `{"threadId":"`+id(n)+`","turnId":"`+id(n+1)+`","itemId":"`+id(n+2)+`","questions":[]}`)
+			ev.Message.Token, ev.Message.ID = fmt.Sprint("r1.", n), abi.Raw(`"`+id(n)+`"`)
+			return ev
+		}},
+		{"acp: messages, calls, children and requests", acpModule, acpTurnState, func(n int) abi.Event {
+			switch n % 3 {
+			case 0:
+				return notified("session/update", `{"sessionId":"s-1","update":{"sessionUpdate":"agent_message_chunk","messageId":"`+id(n)+`","content":{"type":"text","text":"x"}}}`)
+			case 1:
+				return notified("session/update", `{"sessionId":"`+id(n)+`","update":{"sessionUpdate":"tool_call","toolCallId":"`+id(n)+`","title":"x"}}`)
+			}
+			ev := asked("session/request_permission", `{"sessionId":"`+id(n)+`","toolCall":{"toolCallId":"`+id(n)+`"},"options":[]}`)
+			ev.Message.Token, ev.Message.ID = fmt.Sprint("r1.", n), abi.Raw(`"`+id(n)+`"`)
+			return ev
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			i := instantiate(t, load(t, newEngine(t, sharedConfig()), buildGo(t, c.module), abi.Limits{}))
+			if err := i.Load(context.Background(), c.state(t)); err != nil {
+				t.Fatal(err)
+			}
+			for n := range 90 {
+				ev := c.event(n)
+				if _, _, err := i.Step(context.Background(), abi.AppendEvent(nil, &ev)); err != nil {
+					t.Fatalf("event %d: %v", n, err)
+				}
+			}
+			state, err := i.Save(context.Background())
+			if err != nil {
+				t.Fatal(err)
+			}
+			// A few are told again to the agent and kept as they are.
+			if len(state) > 6<<20 {
+				t.Errorf("the state has %d bytes", len(state))
+			}
+		})
+	}
+}

@@ -28,6 +28,8 @@ type rogue struct {
 	// review makes a review of the next question, as the words after it say.
 	review string
 	waits  string
+	// key is that of the review that waits.
+	key    string
 	misfit bool
 	// chain makes the next requests parts of one question, as the words after it say.
 	chain string
@@ -180,7 +182,13 @@ func (r *rogue) insist(out *guest.Effects) {
 
 // reviews turns a question into the review of a plan, answered by the decision's id.
 func (r *rogue) reviews(ev *abi.Event, out *guest.Effects) bool {
-	const key = "the plan"
+	key := r.key
+	if key == "" {
+		key = "the plan"
+	}
+	if strings.Contains(r.review, "long") {
+		key = strings.Repeat("the plan ", 1000)
+	}
 	switch {
 	case ev.Message != nil && ev.Message.Type == abi.MessageRequest && r.review != "":
 		says := func(word string) bool { return strings.Contains(r.review, word) }
@@ -205,7 +213,7 @@ func (r *rogue) reviews(ev *abi.Event, out *guest.Effects) bool {
 		if !says("plan first") {
 			out.Proposal(plan)
 		}
-		r.review, r.waits, r.misfit = "", ev.Message.Token, says("misfit")
+		r.review, r.waits, r.misfit, r.key = "", ev.Message.Token, says("misfit"), key
 	case ev.Answer != nil && ev.Answer.Key == key:
 		out.Warning(&abi.Warning{Code: "rogue", Message: strings.Join([]string{ev.Answer.Reply.Decision, ev.Answer.Reply.Feedback, string(ev.Answer.Permission)}, "/")})
 		if r.misfit {
