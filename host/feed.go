@@ -223,11 +223,16 @@ func (h *Host) follow(ctx context.Context, conversation string, after uint64) (*
 	return t, nil
 }
 
-// Export writes the journal of a conversation as JSON lines, oldest first.
+// Export writes the journal of a conversation as JSON lines, oldest first: all of it, or
+// what was not pruned.
 func (h *Host) Export(ctx context.Context, conversation string, w io.Writer) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false)
-	for ev, err := range h.events(ctx, conversation, 0, false) {
+	row, err := h.store.Conversation(ctx, conversation)
+	if err != nil {
+		return notFound(err, CodeUnknownConversation, "conversation", conversation)
+	}
+	for ev, err := range h.events(ctx, conversation, row.JournalFloor, false) {
 		if err != nil {
 			return err
 		}

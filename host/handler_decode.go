@@ -100,7 +100,10 @@ func (c *shapeCheck) refuse(path, format string, args ...any) {
 	c.err = failField(CodeInvalidArgument, path, format, args...)
 }
 
-var rawType = reflect.TypeFor[abi.Raw]()
+var (
+	rawType  = reflect.TypeFor[abi.Raw]()
+	timeType = reflect.TypeFor[time.Time]()
+)
 
 // value checks the next value; for an object it returns the members it has.
 func (c *shapeCheck) value(t reflect.Type, path string) []string {
@@ -115,6 +118,8 @@ func (c *shapeCheck) value(t reflect.Type, path string) []string {
 		c.d.Skip()
 	case kind == jsonwire.Null:
 		c.refuse(path, "null is not a value here. Leave the member out to keep what is set, or give an empty string to reset it.")
+	case t == timeType:
+		c.time(kind, path)
 	case t.Kind() == reflect.Struct:
 		return c.object(t, path)
 	case t.Kind() == reflect.Map:
@@ -174,12 +179,22 @@ func (c *shapeCheck) members(path string, typeOf func(string) reflect.Type) (see
 	}
 }
 
+func (c *shapeCheck) time(kind jsonwire.Kind, path string) {
+	if kind == jsonwire.String {
+		var t time.Time
+		if raw := c.d.Raw(); c.d.Err() != nil || t.UnmarshalJSON(raw) == nil {
+			return
+		}
+	}
+	c.refuse(path, "A time as of RFC 3339 is expected, such as 2026-11-30T09:30:00Z.")
+}
+
 func (c *shapeCheck) scalar(t reflect.Type, kind jsonwire.Kind, path string) {
 	want, name := jsonwire.String, "A string"
 	switch t.Kind() {
 	case reflect.Bool:
 		want, name = jsonwire.Bool, "true or false"
-	case reflect.Int, reflect.Int64:
+	case reflect.Int, reflect.Int64, reflect.Uint64:
 		want, name = jsonwire.Number, "A whole number"
 	}
 	if kind != want {
@@ -190,7 +205,7 @@ func (c *shapeCheck) scalar(t reflect.Type, kind jsonwire.Kind, path string) {
 		c.d.Skip()
 		return
 	}
-	if _, err := strconv.ParseInt(string(c.d.Raw()), 10, 64); err != nil && c.d.Err() == nil {
+	if n, err := strconv.ParseInt(string(c.d.Raw()), 10, 64); (err != nil || n < 0 && t.Kind() == reflect.Uint64) && c.d.Err() == nil {
 		c.refuse(path, "A whole number of at most 63 bits is expected.")
 	}
 }

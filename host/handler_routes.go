@@ -297,6 +297,12 @@ func conversationRoutes() []Route {
 		changes("deleteConversation", "Delete", conversationPath+"/delete", nil, func(ctx context.Context, c *apiCall, b *DeleteRequest) (Deleted, error) {
 			return Deleted{c.conversation()}, c.h.Delete(ctx, c.conversation(), *b)
 		}, func(_ context.Context, c *apiCall) (Deleted, error) { return Deleted{c.conversation()}, nil }),
+		changes("pruneJournal", "Prune", conversationPath+"/prune", nil, func(ctx context.Context, c *apiCall, b *PruneRequest) (Pruned, error) {
+			return c.h.Prune(ctx, c.conversation(), *b)
+		}, func(ctx context.Context, c *apiCall) (Pruned, error) {
+			now, err := c.h.Conversation(ctx, c.conversation())
+			return Pruned{now.JournalFloor}, err
+		}),
 		reads("getControls", "Controls", conversationPath+"/controls", controlsNow),
 		change,
 		probe,

@@ -61,6 +61,10 @@ func (h *Host) Retry(ctx context.Context, conversation, turnID string, r RetryRe
 		if was.did != nil {
 			return Turn{}, failField(CodeRetryRepeatsWork, "turn", "It did at least this: %s %q.", was.did.Type, was.did.Title)
 		}
+		if !r.RepeatWork && !old.DispatchedAt.IsZero() && was.from < c.row.JournalFloor {
+			// What is not known is not nothing, but of a turn that never left the queue.
+			return Turn{}, failField(CodeRetryRepeatsWork, "turn", "What it did is not in the journal any more.")
+		}
 		var t *turn
 		err = c.transact(ctx, func() error {
 			t = c.accept(newSubmission{clientID: r.ClientID, origin: abi.OriginRetry, content: content, settings: c.settings, rev: c.row.SettingsRev, retryOf: old.ID})
@@ -78,6 +82,8 @@ func (h *Host) Retry(ctx context.Context, conversation, turnID string, r RetryRe
 // past is what the journal says of a turn that ended.
 type past struct {
 	ended time.Time
+	// from is the number after which its events are.
+	from uint64
 	// did is the first thing that it did with a tool, or nil. A search reads only, so
 	// it may be done again.
 	did *abi.Item
@@ -98,6 +104,7 @@ func (h *Host) pastOf(ctx context.Context, turnID string) (p past, err error) {
 	if err != nil {
 		return p, storeError(err)
 	}
+	p.from = after
 	for {
 		events, err := h.store.Events(ctx, t.ConversationID, after, 0)
 		if err != nil || len(events) == 0 {

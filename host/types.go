@@ -28,8 +28,11 @@ type Conversation struct {
 	Settings      abi.Settings `json:"settings"`
 	Revision      int64        `json:"revision"`
 	NativeSession string       `json:"native_session,omitempty"`
-	LastSeq       uint64       `json:"last_seq"`
-	Queue         Queue        `json:"queue"`
+	// LastSeq is the number of the newest event. The journal begins after JournalFloor:
+	// what was before was pruned.
+	LastSeq      uint64 `json:"last_seq"`
+	JournalFloor uint64 `json:"journal_floor,omitempty"`
+	Queue        Queue  `json:"queue"`
 }
 
 // Queue is the state of a conversation's queue.

@@ -70,7 +70,7 @@ func proposalView(r store.Proposal) Proposal {
 func conversationView(r store.Conversation, queue Queue) Conversation {
 	return Conversation{
 		ID: r.ID, Harness: r.Harness, Cwd: r.Cwd, Title: r.Title, CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt,
-		Settings: decodeOwn[abi.Settings](r.Settings), Revision: r.SettingsRev, NativeSession: r.NativeSession, LastSeq: r.LastSeq, Queue: queue,
+		Settings: decodeOwn[abi.Settings](r.Settings), Revision: r.SettingsRev, NativeSession: r.NativeSession, LastSeq: r.LastSeq, JournalFloor: r.JournalFloor, Queue: queue,
 	}
 }
 

@@ -42,15 +42,32 @@ func (tx *Tx) DeleteConversation(_ context.Context, id string) error {
 	return nil
 }
 
-// removeMore goes on with the removal of a deleted conversation. It sets tx.unremoved
-// as long as there may be more.
+// Prune hides the events of a journal up to a number, from its commit on, and has the
+// store remove them by itself afterwards, as after [Tx.DeleteConversation]; see
+// [Store.Removed]. A floor that is not higher than the one before changes nothing.
+// Error: not_found.
+func (tx *Tx) Prune(_ context.Context, conversation string, floor uint64) error {
+	if _, err := tx.head(conversation); err != nil {
+		return err
+	}
+	n, err := tx.q.RaiseFloor(context.Background(), signed(floor), conversation)
+	if err = tx.wrote(err, "conversation"); err != nil || n == 0 {
+		return err
+	}
+	tx.cuts = append(tx.cuts, Cut{Conversation: conversation, UpTo: floor})
+	tx.unremoved = true
+	return nil
+}
+
+// removeMore goes on with what is to be removed: deleted conversations, then the
+// beginnings of journals. It sets tx.unremoved as long as there may be more.
 func (tx *Tx) removeMore() error {
 	ctx := context.Background()
 	id, err := tx.q.NextDeleted(ctx)
-	tx.unremoved = err == nil
 	if errors.Is(err, sql.ErrNoRows) {
-		return nil
+		return tx.cutMore(ctx)
 	}
+	tx.unremoved = true
 	if err != nil {
 		return translate(err, "conversation")
 	}
@@ -69,6 +86,26 @@ func (tx *Tx) removeMore() error {
 	}
 	tx.removed = append(tx.removed, id)
 	return tx.wrote(nil, "conversation")
+}
+
+// cutMore removes events from the beginning of a journal.
+func (tx *Tx) cutMore(ctx context.Context) error {
+	next, err := tx.q.NextUncut(ctx)
+	tx.unremoved = !errors.Is(err, sql.ErrNoRows)
+	if err != nil {
+		if !tx.unremoved {
+			return nil
+		}
+		return translate(err, "conversation")
+	}
+	room := int64(compactionBytes)
+	more, err := tx.removeEvents(ctx, next.ID, next.JournalFloor, &room)
+	tx.rows += int((compactionBytes - room) / pageBytes)
+	if err != nil || more {
+		return tx.wrote(err, "event")
+	}
+	tx.removed = append(tx.removed, next.ID)
+	return tx.wrote(tx.q.JournalIsCut(ctx, next.JournalFloor, next.ID), "conversation")
 }
 
 // removeRows removes rows of a conversation until room bytes are used up, and reports
@@ -165,8 +202,9 @@ func removeFirst[R any](list []R, err error, room *int64, size func(R) int64, dr
 	return n < len(list) || n == compactionRows || *room <= 0, drop(list[n-1])
 }
 
-// Removed returns once nothing of a deleted conversation is left in the data file and
-// the log was emptied of it; at once when nothing is being removed. While another
+// Removed returns once nothing of a deleted conversation, or of the pruned part of a
+// journal, is left in the data file and the log was emptied of it; at once when nothing
+// is being removed. While another
 // program reads the data file the log keeps what it holds, and is emptied later.
 // An error means that the removal is not over: the store goes on with it after its
 // next commit, or when it is next opened.
@@ -240,7 +278,7 @@ func (r *removals) fail(err error, closed bool) {
 
 // beginLeft notes what a close or a crash left of removals.
 func (r *removals) beginLeft(c *sqlite3.Conn) (left bool, err error) {
-	s, _, err := c.Prepare(`SELECT id FROM conversation WHERE deleted <> 0`)
+	s, _, err := c.Prepare(`SELECT id FROM conversation WHERE deleted <> 0 UNION SELECT id FROM conversation WHERE journal_cut < journal_floor`)
 	if err != nil {
 		return false, err
 	}

@@ -236,6 +236,13 @@ func (r *Reader) Events(ctx context.Context, conversation string, after uint64, 
 	return many(r.ctx(ctx), rows, err, eventRow, "journal")
 }
 
+// EventsOfType is Events for those of one type.
+func (r *Reader) EventsOfType(ctx context.Context, conversation, typ string, after uint64, limit int) ([]Event, error) {
+	defer r.enter()()
+	rows, err := r.q.EventsOfType(r.ctx(ctx), conversation, signed(after), typ, int64(limit))
+	return many(r.ctx(ctx), rows, err, eventRow, "journal")
+}
+
 // JournalFrom returns the number of the journal's last event when a turn was
 // accepted: all that happened in the turn is after it.
 func (r *Reader) JournalFrom(ctx context.Context, turn string) (uint64, error) {

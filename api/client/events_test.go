@@ -353,3 +353,63 @@ func FuzzReader(f *testing.F) {
 		}
 	})
 }
+
+func TestAFollowerIsToldThatAJournalWasPrunedOrItsConversationDeleted(t *testing.T) {
+	h, cwd, _ := newHost(t, `{"turns":[{"repeat":true,"steps":[{"say":"One."}]}]}`)
+	socket, _ := serveUnix(t, h.Handler())
+	c := closing(t, client.Unix(socket, client.Options{}))
+	ctx := t.Context()
+	conv, err := c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: cwd})
+	if err != nil {
+		t.Fatal(err)
+	}
+	turn, err := c.Send(ctx, conv.ID, host.Message{Content: host.Text("Go")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var last uint64
+	for ev, err := range c.Events(ctx, conv.ID, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		var now host.Turn
+		if last = ev.Seq; ev.Type == host.EventTurn && json.Unmarshal(ev.Body, &now) == nil && now.ID == turn.ID && now.State.Ended() {
+			break
+		}
+	}
+	if p, err := c.Prune(ctx, conv.ID, host.PruneRequest{Before: last + 1}); err != nil || p.Floor != last {
+		t.Fatalf("pruned to %d, want %d: %v", p.Floor, last, err)
+	}
+	follow := func(after uint64, connected func()) error {
+		for ev, err := range c.Events(ctx, conv.ID, after) {
+			if err != nil {
+				return err
+			}
+			if ev.Seq > last {
+				connected()
+			}
+		}
+		return nil
+	}
+	if err := follow(0, func() {}); host.CodeOf(err) != host.CodeResync {
+		t.Errorf("from before the floor: %v", err)
+	}
+	connected := make(chan struct{})
+	end := make(chan error, 1)
+	once := sync.OnceFunc(func() { close(connected) })
+	go func() { end <- follow(last, once) }()
+	mode := "plan"
+	if _, err := c.ConfigureNextTurn(ctx, conv.ID, 1, host.SettingsPatch{Mode: &mode}); err != nil {
+		t.Fatal(err)
+	}
+	<-connected
+	if err := c.Delete(ctx, conv.ID, host.DeleteRequest{}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-end; host.CodeOf(err) != host.CodeConversationDeleted {
+		t.Errorf("the stream of a deleted conversation: %v", err)
+	}
+	if _, err := c.Conversation(ctx, conv.ID); host.CodeOf(err) != host.CodeUnknownConversation {
+		t.Errorf("afterwards: %v", err)
+	}
+}

@@ -73,6 +73,11 @@ func (c *Client) Delete(ctx context.Context, conversation string, r host.DeleteR
 	return err
 }
 
+// Prune shortens a journal from its beginning.
+func (c *Client) Prune(ctx context.Context, conversation string, r host.PruneRequest) (host.Pruned, error) {
+	return call[host.Pruned](ctx, c, "pruneJournal", r, conversation)
+}
+
 // Probe starts a session without a submission.
 func (c *Client) Probe(ctx context.Context, conversation string) (host.Controls, error) {
 	return call[host.Controls](ctx, c, "probe", nil, conversation)

@@ -401,7 +401,11 @@ export interface Conversation {
   settings: Settings;
   revision: number;
   native_session?: string;
+  /**
+   * LastSeq is the number of the newest event. The journal begins after JournalFloor: what was before was pruned.
+   */
   last_seq: number;
+  journal_floor?: number;
   queue: Queue;
 }
 
@@ -1372,6 +1376,30 @@ export interface Provider {
 }
 
 /**
+ * PruneRequest says what of a journal may go. One of its members is given.
+ */
+export interface PruneRequest {
+  /**
+   * Before is the number of an event: what was over before it may go.
+   */
+  before?: number;
+  /**
+   * BeforeTime is a moment: what was over before it may go.
+   */
+  before_time?: string;
+}
+
+/**
+ * Pruned says where a journal begins.
+ */
+export interface Pruned {
+  /**
+   * Floor is the number of the last event that is gone, 0 when none is.
+   */
+  floor: number;
+}
+
+/**
  * Queue is the state of a conversation's queue.
  */
 export interface Queue {
@@ -1924,6 +1952,18 @@ export interface Operations {
     result: Deleted;
   };
   /**
+   * Shortens a journal from its beginning: the events of turns that had ended before a number or a time are removed.
+   */
+  pruneJournal: {
+    method: "POST";
+    path: "/v1/conversations/{conversation}/prune";
+    params: { "conversation": string };
+    query: Record<string, never>;
+    headers: { "Idempotency-Key"?: string };
+    body: PruneRequest | undefined;
+    result: Pruned;
+  };
+  /**
    * Returns what a client shows beside the composer.
    */
   getControls: {
@@ -2020,7 +2060,7 @@ export interface Operations {
     result: Event;
   };
   /**
-   * Writes the journal of a conversation as JSON lines, oldest first.
+   * Writes the journal of a conversation as JSON lines, oldest first: all of it, or what was not pruned.
    */
   exportConversation: {
     method: "GET";

@@ -33,3 +33,16 @@ WHERE conversation_id = sqlc.arg(conversation_id)
   AND seq > sqlc.arg(after_seq) AND seq < sqlc.arg(before_seq)
   AND turn_id = sqlc.arg(turn_id)
   AND type IN (sqlc.slice('types'));
+
+-- name: EventsOfType :many
+SELECT * FROM event WHERE conversation_id = ? AND seq > ? AND type = ? ORDER BY seq LIMIT ?;
+
+-- name: RaiseFloor :execrows
+UPDATE conversation SET journal_floor = sqlc.arg(floor)
+WHERE id = sqlc.arg(id) AND deleted = 0 AND journal_floor < sqlc.arg(floor);
+
+-- name: NextUncut :one
+SELECT id, journal_floor FROM conversation WHERE journal_cut < journal_floor ORDER BY id LIMIT 1;
+
+-- name: JournalIsCut :exec
+UPDATE conversation SET journal_cut = ? WHERE id = ?;

@@ -10,7 +10,7 @@ import (
 )
 
 const conversation = `-- name: Conversation :one
-SELECT id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor, deleted FROM conversation WHERE id = ? AND deleted = 0
+SELECT id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor, deleted, journal_cut FROM conversation WHERE id = ? AND deleted = 0
 `
 
 func (q *Queries) Conversation(ctx context.Context, id string) (Conversation, error) {
@@ -34,12 +34,13 @@ func (q *Queries) Conversation(ctx context.Context, id string) (Conversation, er
 		&i.LastSeq,
 		&i.JournalFloor,
 		&i.Deleted,
+		&i.JournalCut,
 	)
 	return i, err
 }
 
 const conversations = `-- name: Conversations :many
-SELECT id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor, deleted FROM conversation WHERE deleted = 0 ORDER BY created_at DESC, id DESC
+SELECT id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor, deleted, journal_cut FROM conversation WHERE deleted = 0 ORDER BY created_at DESC, id DESC
 `
 
 func (q *Queries) Conversations(ctx context.Context) ([]Conversation, error) {
@@ -69,6 +70,7 @@ func (q *Queries) Conversations(ctx context.Context) ([]Conversation, error) {
 			&i.LastSeq,
 			&i.JournalFloor,
 			&i.Deleted,
+			&i.JournalCut,
 		); err != nil {
 			return nil, err
 		}

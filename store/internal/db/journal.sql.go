@@ -186,6 +186,45 @@ func (q *Queries) Events(ctx context.Context, conversationID string, seq int64, 
 	return items, nil
 }
 
+const eventsOfType = `-- name: EventsOfType :many
+SELECT conversation_id, seq, at, type, turn_id, body FROM event WHERE conversation_id = ? AND seq > ? AND type = ? ORDER BY seq LIMIT ?
+`
+
+func (q *Queries) EventsOfType(ctx context.Context, conversationID string, seq int64, type_ string, limit int64) ([]Event, error) {
+	rows, err := q.db.QueryContext(ctx, eventsOfType,
+		conversationID,
+		seq,
+		type_,
+		limit,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []Event
+	for rows.Next() {
+		var i Event
+		if err := rows.Scan(
+			&i.ConversationID,
+			&i.Seq,
+			&i.At,
+			&i.Type,
+			&i.TurnID,
+			&i.Body,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Close(); err != nil {
+		return nil, err
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const insertCompaction = `-- name: InsertCompaction :exec
 INSERT INTO compaction (conversation_id, turn_id, types, after_seq, before_seq) VALUES (?, ?, ?, ?, ?)
 `
@@ -220,6 +259,15 @@ func (q *Queries) JournalFrom(ctx context.Context, id string) (int64, error) {
 	return journal_from, err
 }
 
+const journalIsCut = `-- name: JournalIsCut :exec
+UPDATE conversation SET journal_cut = ? WHERE id = ?
+`
+
+func (q *Queries) JournalIsCut(ctx context.Context, journalCut int64, iD string) error {
+	_, err := q.db.ExecContext(ctx, journalIsCut, journalCut, iD)
+	return err
+}
+
 const nextCompaction = `-- name: NextCompaction :one
 SELECT conversation_id, turn_id, types, after_seq, before_seq, ordinal FROM compaction ORDER BY ordinal LIMIT 1
 `
@@ -236,4 +284,33 @@ func (q *Queries) NextCompaction(ctx context.Context) (Compaction, error) {
 		&i.Ordinal,
 	)
 	return i, err
+}
+
+const nextUncut = `-- name: NextUncut :one
+SELECT id, journal_floor FROM conversation WHERE journal_cut < journal_floor ORDER BY id LIMIT 1
+`
+
+type NextUncutRow struct {
+	ID           string
+	JournalFloor int64
+}
+
+func (q *Queries) NextUncut(ctx context.Context) (NextUncutRow, error) {
+	row := q.db.QueryRowContext(ctx, nextUncut)
+	var i NextUncutRow
+	err := row.Scan(&i.ID, &i.JournalFloor)
+	return i, err
+}
+
+const raiseFloor = `-- name: RaiseFloor :execrows
+UPDATE conversation SET journal_floor = ?1
+WHERE id = ?2 AND deleted = 0 AND journal_floor < ?1
+`
+
+func (q *Queries) RaiseFloor(ctx context.Context, floor int64, iD string) (int64, error) {
+	result, err := q.db.ExecContext(ctx, raiseFloor, floor, iD)
+	if err != nil {
+		return 0, err
+	}
+	return result.RowsAffected()
 }

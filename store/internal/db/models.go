@@ -43,6 +43,7 @@ type Conversation struct {
 	LastSeq       int64
 	JournalFloor  int64
 	Deleted       bool
+	JournalCut    int64
 }
 
 type Event struct {

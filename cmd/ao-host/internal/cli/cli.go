@@ -112,7 +112,7 @@ question and plan of the agent.
 		}
 		root.AddCommand(cmds...)
 	}
-	section("talk", "Conversations:", a.chatCommand(), a.runCommand(), a.newCommand(), a.sendCommand(), a.steerCommand(), a.stopCommand(), a.retryCommand(), a.relocateCommand(), a.deleteCommand(), a.watchCommand(), a.listCommand(), a.showCommand(), a.exportCommand())
+	section("talk", "Conversations:", a.chatCommand(), a.runCommand(), a.newCommand(), a.sendCommand(), a.steerCommand(), a.stopCommand(), a.retryCommand(), a.relocateCommand(), a.deleteCommand(), a.pruneCommand(), a.watchCommand(), a.listCommand(), a.showCommand(), a.exportCommand())
 	section("settings", "Settings and the queue:", a.controlsCommand(), a.setCommand(), a.probeCommand(), a.queueCommand())
 	section("ask", "Questions and plans:", a.inputsCommand(), a.answerCommand(), a.plansCommand(), a.implementCommand(), a.requestChangesCommand())
 	section("host", "The host and its bindings:", a.serveCommand(), a.bindingsCommand(), a.schemasCommand(), a.codesCommand(), a.versionCommand(), a.doctorCommand(), a.demoCommand())

@@ -127,6 +127,16 @@ func (a *App) transcript(ctx context.Context, c core.Core, conv host.Conversatio
 	}
 	r := chat.NewRenderer(a.Stdout, a.con.Width, a.con.Color)
 	r.Dir, r.Whole = conv.Cwd, true
+	if conv.JournalFloor > 0 {
+		turns, err := c.Turns(ctx, conv.ID)
+		if err != nil {
+			return err
+		}
+		for _, t := range turns {
+			r.Know(t, false)
+		}
+		r.Notice("What was said before this moment is not in the journal any more.")
+	}
 	for dec := json.NewDecoder(&journal); ; {
 		var ev host.Event
 		if err := dec.Decode(&ev); errors.Is(err, io.EOF) {

@@ -86,6 +86,7 @@ var shapes = []struct {
 	{[]string{"new", "--harness", "echo"}, "new", shape[host.Conversation]},
 	{[]string{"relocate", "."}, "relocate", shape[host.Conversation]},
 	{[]string{"delete", "--yes"}, "delete", shape[host.Deleted]},
+	{[]string{"prune", "--yes", "--before", "1"}, "prune", shape[host.Pruned]},
 	{[]string{"list"}, "list", shape[[]host.Conversation]},
 	{[]string{"send", "Hello"}, "send", shape[host.Turn]},
 	{[]string{"steer", "Hello"}, "steer", shape[host.Turn]},

@@ -26,6 +26,7 @@ members only ever grow:
 
   new, relocate                     Conversation
   delete                            Deleted
+  prune                             Pruned
   list                              list of Conversation
   send, steer, retry                Turn
   implement, request-changes        Turn

@@ -21,7 +21,8 @@ func (a *App) watchCommand() *cobra.Command {
 		Long: `Show what happens in a conversation as it happens, until Ctrl-C. With --json
 each line is one event of the journal, as export writes it. Every event has a
 number: --after shows first what came after that one, and 0 everything, so that
-nothing is missed between two commands.
+nothing is missed between two commands. What was pruned is not shown: it begins
+after that, or with --json fails with resync.
 
 ` + howNamed,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -62,7 +63,16 @@ func (a *App) watch(ctx context.Context, c core.Core, conv host.Conversation, af
 		}
 		return r.Event(ev)
 	}
-	err = a.events(ctx, c, conv, after, untilIdle, show)
+	for {
+		err = a.events(ctx, c, conv, seq, untilIdle, show)
+		now, cerr := c.Conversation(ctx, conv.ID)
+		if a.json || host.CodeOf(err) != host.CodeResync || cerr != nil || seq >= now.JournalFloor {
+			break
+		}
+		// A program has to know of it; a person is told.
+		r.Notice("What was said before this moment is not in the journal any more.")
+		seq = now.JournalFloor
+	}
 	if errors.Is(context.Cause(ctx), errTerminated) {
 		return status(ExitTerminated)
 	}

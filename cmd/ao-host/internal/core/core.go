@@ -20,6 +20,7 @@ type Core interface {
 	Conversation(ctx context.Context, id string) (host.Conversation, error)
 	Relocate(ctx context.Context, conversation, dir string) (host.Conversation, error)
 	Delete(ctx context.Context, conversation string, r host.DeleteRequest) error
+	Prune(ctx context.Context, conversation string, r host.PruneRequest) (host.Pruned, error)
 	Turns(ctx context.Context, conversation string) ([]host.Turn, error)
 	Turn(ctx context.Context, conversation, turn string) (host.Turn, error)
 	Controls(ctx context.Context, conversation string) (host.Controls, error)

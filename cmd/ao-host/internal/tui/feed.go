@@ -243,8 +243,11 @@ func collect(first host.Event, in <-chan item) ([]host.Event, error) {
 	return events, nil
 }
 
-// snapshot tells the story from what the host has now, for a journal that does
-// not go back far enough.
+const beginsLater = "What was said before this moment is not in the journal any more."
+
+// snapshot begins the story anew, for a journal that does not go back far enough: with
+// what it still has, or, when the number was not of this journal, from what the host
+// has now.
 func (f *feed) snapshot(ctx context.Context) (*story, error) {
 	c := f.conn.get()
 	s := newStory()
@@ -256,6 +259,19 @@ func (f *feed) snapshot(ctx context.Context) (*story, error) {
 	turns, err := c.Turns(ctx, f.id)
 	if err != nil {
 		return nil, err
+	}
+	if f.after < s.conv.JournalFloor {
+		// What is there still tells all that is open; the numbers go on.
+		s.seq = s.conv.JournalFloor
+		for _, t := range turns {
+			s.number("turn", t.ID)
+		}
+		plans, err := c.Plans(ctx, f.id)
+		for _, p := range plans {
+			s.number("plan", p.ID)
+		}
+		s.notice("*", beginsLater)
+		return s, err
 	}
 	cards, err := c.Inputs(ctx, f.id)
 	if err != nil {
@@ -274,6 +290,6 @@ func (f *feed) snapshot(ctx context.Context) (*story, error) {
 	for _, i := range cards {
 		s.interaction(i)
 	}
-	s.notice("*", "What was said before this moment is not in the journal any more.")
+	s.notice("*", beginsLater)
 	return s, nil
 }

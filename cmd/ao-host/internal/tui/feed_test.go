@@ -167,3 +167,47 @@ func TestAJournalThatDoesNotGoBackFarEnoughIsToldFromWhatIsThere(t *testing.T) {
 		t.Errorf("story %q", story)
 	}
 }
+
+func TestAPrunedJournalIsToldFromItsBeginningWithTheNumbersThatTurnsHave(t *testing.T) {
+	fake := talk(t, 0)
+	for _, text := range []string{"Long ago", "Lately"} {
+		u, err := fake.Send(t.Context(), conversation, host.Message{Content: host.Text(text)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		fake.Become(u.ID, host.TurnRunning, nil)
+		fake.Say(u.ID, "m"+u.ID, "Answer to "+text)
+		fake.Become(u.ID, host.TurnCompleted, nil)
+		if text == "Long ago" {
+			c, err := fake.Conversation(t.Context(), conversation)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := fake.Prune(t.Context(), conversation, host.PruneRequest{Before: c.LastSeq}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	now, err := fake.Conversation(t.Context(), conversation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var story string
+	var seen []uint64
+	tui.Follow(ctx, fake, nil, conversation, tui.Watch{
+		Story: func(s string) { story = s },
+		Event: func(ev host.Event) {
+			if seen = append(seen, ev.Seq); ev.Seq == now.LastSeq {
+				cancel()
+			}
+		},
+	})
+	if !strings.Contains(story, "is not in the journal any more") || strings.Contains(story, "Long ago") {
+		t.Errorf("story %q", story)
+	}
+	if len(seen) == 0 || seen[0] != now.JournalFloor+1 || seen[len(seen)-1] != now.LastSeq {
+		t.Errorf("events %v after %d", seen, now.JournalFloor)
+	}
+}

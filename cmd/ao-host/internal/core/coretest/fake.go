@@ -6,6 +6,7 @@ package coretest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -239,6 +240,23 @@ func (f *Fake) Delete(_ context.Context, conversation string, r host.DeleteReque
 	defer f.mu.Unlock()
 	f.conversations = slices.DeleteFunc(f.conversations, func(c host.Conversation) bool { return c.ID == conversation })
 	return nil
+}
+
+// Prune removes the events before a number or a time.
+func (f *Fake) Prune(_ context.Context, conversation string, r host.PruneRequest) (host.Pruned, error) {
+	b, err := json.Marshal(r)
+	if err = errors.Join(err, f.called("Prune", conversation+" "+string(b))); err != nil {
+		return host.Pruned{}, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, c := range f.conversations {
+		if c.ID == conversation {
+			f.conversations[i].JournalFloor = max(c.JournalFloor, r.Before)
+			return host.Pruned{Floor: f.conversations[i].JournalFloor}, nil
+		}
+	}
+	return host.Pruned{}, &host.Error{Code: host.CodeUnknownConversation}
 }
 
 func patchText(p host.SettingsPatch) string {
@@ -491,6 +509,11 @@ func (f *Fake) Events(ctx context.Context, _ string, after uint64) iter.Seq2[hos
 	return func(yield func(host.Event, error) bool) {
 		for {
 			f.mu.Lock()
+			if len(f.conversations) > 0 && after < f.conversations[0].JournalFloor {
+				f.mu.Unlock()
+				yield(host.Event{}, &host.Error{Code: host.CodeResync})
+				return
+			}
 			page, wake := append([]host.Event(nil), f.events[min(int(after), len(f.events)):]...), f.wake
 			f.mu.Unlock()
 			for _, ev := range page {
@@ -520,6 +543,9 @@ func (f *Fake) Export(ctx context.Context, id string, w io.Writer) error {
 	defer f.mu.Unlock()
 	enc := json.NewEncoder(w)
 	for _, ev := range f.events {
+		if ev.Seq <= f.conversations[0].JournalFloor {
+			continue
+		}
 		if err := enc.Encode(ev); err != nil {
 			return err
 		}
