@@ -38,6 +38,26 @@ func TestRule05_P8_P9_AModeThatFlipsByItselfIsToldAndNeverOverwritesTheChoice(t 
 	}
 }
 
+func TestRule25_P8_DefaultNeverMeansTheFullAccessOfTheLastTurn(t *testing.T) {
+	r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"say":"ok"}]}]}`)
+	r.configure(host.SettingsPatch{Permission: ptr(abi.PermissionBypass)})
+	r.untilTurn(r.send("Go").ID, host.TurnCompleted)
+	// After the restart Codex does not tell what is configured.
+	r.script(`{"methods":{"thread/start":[{"times":1,"error":{"code":-32603,"message":"busy"}}]},"turns":[{"repeat":true,"steps":[{"say":"ok"}]}]}`)
+	r.restart()
+	r.configure(host.SettingsPatch{Permission: ptr(abi.PermissionDefault)})
+	r.untilTurn(r.send("Go").ID, host.TurnCompleted)
+	c := r.controls()
+	for _, p := range c.Catalog.Permissions {
+		if p.Permission == abi.PermissionDefault && p.Native != "approvals on-request, reviewed by user, sandbox readOnly" {
+			t.Errorf("the permission default means %s", p.Native)
+		}
+	}
+	if c.Observed.Permission != abi.PermissionDefault || len(r.warnings("baseline_unavailable")) != 1 {
+		t.Errorf("observed %+v, warnings %q", c.Observed, r.warnings("baseline_unavailable"))
+	}
+}
+
 func TestRule01_SavingSettingsChangesNothingOfTheRunningTurnOrItsQuestions(t *testing.T) {
 	r := newRig(t, twoQuestions)
 	r.configure(host.SettingsPatch{Mode: ptr("plan"), Permission: ptr(abi.PermissionAcceptEdits)})

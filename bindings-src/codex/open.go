@@ -122,11 +122,18 @@ func (r *Reducer) readAccount(result []byte) {
 func (r *Reducer) readBaseline(result []byte, out *guest.Effects) {
 	t := r.readThread(result)
 	if t.id == "" {
+		r.baselineUnknown("The answer names no thread.", out)
 		return
 	}
-	r.baselineThread = t.id
-	r.baseline, r.baselineKnown = t.stance, true
+	r.baselineThread, r.baseline = t.id, t.stance
 	r.unsubscribe(t.id, out)
+}
+
+// baselineUnknown says what follows for a resumed thread, whose own settings are
+// those of its last turn: that one can have run with full access.
+func (r *Reducer) baselineUnknown(why string, out *guest.Effects) {
+	r.warn(out, "baseline_unavailable", "Codex did not tell what is configured, so until the session is started again the permission \"default\" "+
+		"asks before what a read-only sandbox forbids, and without a chosen model the last turn's goes on. "+why)
 }
 
 // unsubscribe lets a thread go that is not the session's.
@@ -201,11 +208,16 @@ func (r *Reducer) resumeFailed(err *abi.CallError, out *guest.Effects) {
 		r.phase = phaseStuck
 		return
 	}
-	r.reason = err.Message
-	if r.reason == "" {
-		r.reason = err.Local
-	}
+	r.reason = reasonOf(err)
 	r.startSession(out)
+}
+
+// reasonOf is why a call failed: the provider's sentence, or the local reason.
+func reasonOf(err *abi.CallError) string {
+	if err.Message == "" {
+		return err.Local
+	}
+	return err.Message
 }
 
 // Local reasons of an error (abi.CallError): the process is gone, or the frame did
@@ -265,8 +277,8 @@ func (r *Reducer) readSession(token string, result []byte, out *guest.Effects) {
 		return
 	}
 	r.session, r.sessionModel = t.id, t.model
-	if !r.baselineKnown {
-		r.baseline, r.baselineKnown = t.stance, true
+	if token == tokenStart {
+		r.baseline = t.stance
 	}
 	switch {
 	case token == tokenResume:

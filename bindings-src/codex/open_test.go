@@ -142,6 +142,40 @@ func TestAResumedSessionExcludesItsHistoryAndKeepsTheBaselineApart(t *testing.T)
 	}
 }
 
+func TestP8_WhatTheLastTurnRanUnderIsNeverTakenForTheConfiguredPermission(t *testing.T) {
+	for name, tell := range map[string]func(r *rig) []abi.Effect{
+		"refused":         func(r *rig) []abi.Effect { return r.fail("thread/start", abi.CallError{Code: -32603, Message: "busy"}) },
+		"overdue":         func(r *rig) []abi.Effect { return r.fail("thread/start", abi.CallError{Local: "timeout"}) },
+		"names no thread": func(r *rig) []abi.Effect { return r.result("thread/start", `{}`) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t)
+			o := openEvent()
+			o.NativeSession, o.Used = threadID, true
+			r.step("open", abi.Event{Open: o})
+			r.result("initialize", `{}`)
+			r.result("account/read", signedIn)
+			r.result("model/list", models)
+			w := one(t, tell(r), warning)
+			if w.Code != "baseline_unavailable" || !strings.Contains(w.Message, "read-only") {
+				t.Errorf("warning = %+v", w)
+			}
+			r.result("collaborationMode/list", modes)
+			effects := r.result("thread/resume", strings.NewReplacer("on-request", "never", "readOnly", "dangerFullAccess").Replace(threadResult(threadID)))
+			if got := one(t, effects, observed); got.Permission != abi.PermissionBypass {
+				t.Errorf("observed = %+v", got)
+			}
+			if native := one(t, effects, isReady).Catalog.Permissions[0].Native; native != "approvals on-request, reviewed by user, sandbox readOnly" {
+				t.Errorf("the default permission is %q", native)
+			}
+			c := one(t, r.submit("t1", abi.Settings{Permission: abi.PermissionDefault}), call)
+			if at(t, c.Params, "approvalPolicy") != "on-request" || at(t, c.Params, "sandboxPolicy.type") != "readOnly" {
+				t.Errorf("the default permission gave %s", c.Params)
+			}
+		})
+	}
+}
+
 func TestRule04_AnAnswerDoesNotOverwriteANewerNotification(t *testing.T) {
 	r := restoring(t, &abi.Open{Used: true})
 	got := one(t, r.notify("thread/settings/updated", settingsUpdate("plan", "high")), observed)

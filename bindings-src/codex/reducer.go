@@ -117,7 +117,7 @@ func (r *Reducer) failure(m *abi.Message, out *guest.Effects) {
 		r.warn(out, "modes_unavailable", "Codex did not list its working modes: "+err.Message)
 		r.opened(waitModes, out)
 	case tokenBaseline:
-		r.warn(out, "baseline_unavailable", "Codex did not tell its configured permissions: "+err.Message)
+		r.baselineUnknown(reasonOf(err), out)
 		r.opened(waitBaseline, out)
 	case tokenResume:
 		r.resumeFailed(err, out)

@@ -53,9 +53,9 @@ type state struct {
 	modes      []abi.ModeChoice
 	presets    []preset
 
-	// The provider's own baseline and the thread that was started to read it.
+	// The provider's own baseline, which only a new thread shows, and the thread that
+	// was started to read it. It is empty while nothing told it.
 	baseline       stance
-	baselineKnown  bool
 	baselineThread string
 
 	session      string
@@ -148,7 +148,6 @@ func (s *state) walk(w *savedstate.Walker) {
 		w.Str("model", &p.model)
 	})
 	w.Object("baseline", s.baseline.walk)
-	w.Bool("baseline_known", &s.baselineKnown)
 	w.Str("baseline_thread", &s.baselineThread)
 	w.Str("session", &s.session)
 	w.Str("session_model", &s.sessionModel)
