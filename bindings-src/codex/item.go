@@ -60,6 +60,7 @@ func (r *Reducer) item(params []byte, completed, replay bool, out *guest.Effects
 	x.Replay = replay
 	if at.child != "" {
 		x.Turn, x.Child, x.ID = r.current(), at.child, childItem(at.child, x.ID)
+		r.shows(x.Turn)
 		out.Item(&x)
 		return
 	}
@@ -70,6 +71,7 @@ func (r *Reducer) item(params []byte, completed, replay bool, out *guest.Effects
 	if replay {
 		return
 	}
+	r.shows(x.Turn)
 	switch it.kind {
 	case EnumThreadItemTypeAgentMessage:
 		if it.delivery == EnumAgentMessageDeliveryAsync {

@@ -116,6 +116,7 @@ func (r *Reducer) delta(m *abi.Message, channel abi.Channel, out *guest.Effects)
 		x.Turn, x.Item = r.current(), childItem(at.child, x.Item)
 	}
 	x.Channel = channel
+	r.shows(x.Turn)
 	out.DeltaText(&x, text)
 }
 

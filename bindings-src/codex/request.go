@@ -81,6 +81,7 @@ func (r *Reducer) ask(q *request, x *abi.Interaction, m *abi.Message, out *guest
 		// A child's question is part of the turn that runs the child (A7).
 		x.Turn = r.current()
 	}
+	r.shows(x.Turn)
 	q.names = nil
 	q.thread, q.turn, q.id = lists.ID(q.thread), lists.ID(q.turn), lists.ID(q.id)
 	r.requests = append(r.requests, *q)

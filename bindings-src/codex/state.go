@@ -197,6 +197,7 @@ func (t *turn) walk(w *savedstate.Walker) {
 	w.Bool("stop", &t.stop)
 	w.Bool("interrupted", &t.interrupted)
 	w.Bool("retried", &t.retried)
+	w.Bool("shown", &t.shown)
 	w.Bool("done", &t.done)
 	savedstate.Text(w, "status", &t.status)
 	w.Object("failure", t.failure.walk)

@@ -22,6 +22,8 @@ type turn struct {
 	stop, interrupted bool
 	// retried: the person was told that the provider is being retried.
 	retried bool
+	// shown: the agent said, did or asked something.
+	shown bool
 	// done: its end came before it was certain that it is ours (Q5).
 	done   bool
 	status string
@@ -65,6 +67,15 @@ func (r *Reducer) running(native []byte) *turn {
 		return r.own
 	}
 	return nil
+}
+
+// shows notes that the turn with our id shows something of the agent.
+func (r *Reducer) shows(id string) {
+	if r.cur != nil && r.cur.id == id {
+		r.cur.shown = true
+	} else if r.own != nil && r.own.id == id {
+		r.own.shown = true
+	}
 }
 
 func (r *Reducer) isRecent(native string) bool {
@@ -159,7 +170,7 @@ func (r *Reducer) startAnswered(id string, result []byte, out *guest.Effects) {
 func (r *Reducer) join(out *guest.Effects) {
 	own, t := r.own, r.cur
 	out.TurnEnded(&abi.TurnEnded{Status: abi.TurnCompleted, StopReason: "joined"})
-	t.native, t.failure, t.retry, t.started = own.native, own.failure, own.retry, false
+	t.native, t.failure, t.retry, t.started, t.shown = own.native, own.failure, own.retry, false, own.shown
 	t.interrupted = t.interrupted || own.interrupted
 	r.own = nil
 	r.begin(t, out)
@@ -207,10 +218,10 @@ func (r *Reducer) release(t *turn, out *guest.Effects) {
 	if t.done {
 		r.remember(t.native, "")
 	} else {
-		r.own = &turn{native: t.native, failure: t.failure, retry: t.retry, retried: t.retried}
+		r.own = &turn{native: t.native, failure: t.failure, retry: t.retry, retried: t.retried, shown: t.shown}
 		r.begin(r.own, out)
 	}
-	t.native, t.started, t.done, t.interrupted = "", false, false, false
+	t.native, t.started, t.done, t.interrupted, t.shown = "", false, false, false, false
 	t.failure, t.retry = fault{}, fault{}
 }
 
@@ -243,20 +254,22 @@ func (r *Reducer) end(t *turn, out *guest.Effects) {
 	}
 	r.expireRequests(t.native, out)
 	e := abi.TurnEnded{Turn: t.id, Status: abi.TurnCompleted, StopReason: t.status}
-	switch t.status {
-	case EnumTurnStatusInterrupted:
+	switch {
+	case t.stop, t.status == EnumTurnStatusInterrupted:
+		// A stop is no failure of the provider, whatever Codex calls its end (S2).
 		e.Status = abi.TurnInterrupted
-	case EnumTurnStatusFailed:
-		e.Status = abi.TurnFailed
-	}
-	// A provider's failure must not look like an empty success (T7).
-	if e.Status == abi.TurnCompleted && t.failure != (fault{}) {
+	case t.status == EnumTurnStatusFailed, t.failure != (fault{}):
+		// A provider's failure must not look like an empty success (T7).
 		e.Status = abi.TurnFailed
 	}
 	switch e.Status {
 	case abi.TurnFailed:
 		r.explain(t, &e, out)
 	case abi.TurnCompleted:
+		if !t.shown && t.id != "" {
+			// A model that fails can look so, too (T7).
+			out.Warning(&abi.Warning{Code: "empty_turn", Message: "Codex ended the turn without saying or doing anything; its model may have failed. Send the message again if you expected an answer."})
+		}
 		r.resolve(out, func(p *abi.Problem) bool { return p.Code == codeSignIn })
 	}
 	r.remember(t.native, t.id)
@@ -331,11 +344,7 @@ func (r *Reducer) interruptRefused(native string, err *abi.CallError, out *guest
 	if r.running([]byte(native)) == nil {
 		return
 	}
-	reason := err.Message
-	if reason == "" {
-		reason = err.Local
-	}
-	out.Log(&abi.Log{Text: "turn/interrupt failed: " + reason})
+	out.Log(&abi.Log{Text: "turn/interrupt failed: " + reasonOf(err)})
 }
 
 // nativeTurn is what is read of a Turn object.

@@ -208,6 +208,37 @@ func TestS1_OneInterruptPerTurnAndNoneForANewerOne(t *testing.T) {
 	wantKinds(t, r.stop("t2"), "call turn/interrupt")
 }
 
+func TestS2_AStoppedTurnIsInterruptedWhateverCodexCallsItsEnd(t *testing.T) {
+	for name, end := range map[string]func(r *rig) []abi.Effect{
+		"interrupted": func(r *rig) []abi.Effect { return r.completed("n1", "interrupted") },
+		"completed":   func(r *rig) []abi.Effect { return r.completed("n1", "completed") },
+		"failed":      func(r *rig) []abi.Effect { return r.notify("turn/completed", failedTurn(`"serverOverloaded"`)) },
+		"unauthorized": func(r *rig) []abi.Effect {
+			r.notify("error", providerError("false", `"unauthorized"`))
+			return r.completed("n1", "completed")
+		},
+		"another word": func(r *rig) []abi.Effect { return r.completed("n1", "somethingNew") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := ready(t)
+			r.begin("t1", "n1", abi.Settings{})
+			r.stop("t1")
+			effects := end(r)
+			got := one(t, effects, turnEnded)
+			if got.Status != abi.TurnInterrupted || got.Outage || got.Code != "" || got.Message != "" {
+				t.Errorf("turn_ended = %+v", got)
+			}
+			none(t, effects, warning)
+		})
+	}
+	r := ready(t)
+	r.started("n7")
+	r.stop("")
+	if got := one(t, r.completed("n7", "failed"), turnEnded); got.Status != abi.TurnInterrupted {
+		t.Errorf("the agent's own turn: %+v", got)
+	}
+}
+
 func TestAStopWithoutATurnInterruptsTheAgentsOwn(t *testing.T) {
 	r := ready(t)
 	r.started("n7")
@@ -286,6 +317,72 @@ func TestT7_TheReasonOfTheRetriesIsNotForgotten(t *testing.T) {
 	if got := one(t, r.notify("turn/completed", failedTurn(`"other"`)), turnEnded); !got.Outage || got.Code != "responseStreamDisconnected" {
 		t.Errorf("turn_ended = %+v", got)
 	}
+}
+
+func TestT7_ATurnWithoutAWordIsSaidToBeEmptyAndNoOtherIs(t *testing.T) {
+	r := ready(t)
+	empty := func(turn, native string, happens func()) []*abi.Warning {
+		t.Helper()
+		r.begin(turn, native, abi.Settings{})
+		r.item("started", native, `{"type":"userMessage","id":"u","clientId":"client-`+turn+`"}`)
+		happens()
+		return only(r.completed(native, "completed"), warning)
+	}
+	if w := empty("t1", "n1", func() {}); len(w) != 1 || w[0].Code != "empty_turn" {
+		t.Errorf("warnings %+v", w)
+	}
+	// Each turn that is empty says so.
+	if w := empty("t2", "n2", func() {}); len(w) != 1 {
+		t.Errorf("warnings %+v", w)
+	}
+	for name, happens := range map[string]func(){
+		"says": func() { r.item("completed", "x", `{"type":"agentMessage","id":"m","text":"x"}`) },
+		"streams": func() {
+			r.notify("item/agentMessage/delta", `{"threadId":"`+threadID+`","turnId":"x","itemId":"m","delta":"x"}`)
+		},
+		"does": func() {
+			r.item("started", "x", `{"type":"commandExecution","id":"c","command":"ls","status":"inProgress"}`)
+		},
+		"asks": func() {
+			r.ask("9", "item/tool/requestUserInput", `{"threadId":"`+threadID+`","turnId":"x","itemId":"q","questions":[{"id":"a","header":"A","question":"Which?","isOther":true,"isSecret":false,"options":null}]}`)
+		},
+		"has a child work": func() {
+			r.notify("item/started", `{"threadId":"child-1","turnId":"y","item":{"type":"agentMessage","id":"m","text":""}}`)
+		},
+	} {
+		if w := empty("t-"+name, "x", happens); len(w) != 0 {
+			t.Errorf("%s: warnings %+v", name, w)
+		}
+		r = ready(t)
+	}
+	// What came before turn/start was answered counts, and what the agent's own turn
+	// showed does not.
+	r.submit("t3", abi.Settings{})
+	r.started("n3")
+	r.item("completed", "n3", `{"type":"agentMessage","id":"m","text":"x"}`)
+	r.result("turn/start", turnResult("n3"))
+	none(t, r.completed("n3", "completed"), warning)
+	r.submit("t4", abi.Settings{})
+	r.started("n4")
+	r.item("completed", "n4", `{"type":"agentMessage","id":"m","text":"x"}`)
+	r.result("turn/start", turnResult("n5"))
+	r.started("n5")
+	none(t, r.completed("n4", "completed"), warning)
+	one(t, r.completed("n5", "completed"), warning)
+	// A failure or a stop says enough, and the agent's own turns owe nobody a word.
+	r.begin("t6", "n1", abi.Settings{})
+	none(t, r.notify("turn/completed", failedTurn(`"serverOverloaded"`)), warning)
+	r.begin("t7", "n7", abi.Settings{})
+	r.stop("t7")
+	none(t, r.completed("n7", "interrupted"), warning)
+	r.started("n8")
+	none(t, r.completed("n8", "completed"), warning)
+	// A message that joined what the agent does by itself is no turn of its own.
+	r.started("n9")
+	r.item("completed", "n9", `{"type":"agentMessage","id":"m","text":"x"}`)
+	r.submit("t9", abi.Settings{})
+	r.result("turn/start", turnResult("n9"))
+	none(t, r.completed("n9", "completed"), warning)
 }
 
 func TestT7_AnErrorMakesACompletedTurnAFailedOne(t *testing.T) {
