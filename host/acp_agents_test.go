@@ -3,6 +3,7 @@ package host_test
 import (
 	"encoding/json"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -36,15 +37,24 @@ func eachACPAgent(t *testing.T, test func(t *testing.T, a actor)) {
 // newACPRig opens a host on a scripted agent that plays a script, which is JSON.
 func newACPRig(t *testing.T, a actor, script string) *rig {
 	t.Helper()
-	if _, err := scripted.ParseACP([]byte(script)); err != nil {
-		t.Fatalf("the test's script: %v", err)
-	}
 	r := &rig{t: t, dir: t.TempDir(), cwd: projectDir(t), home: t.TempDir()}
+	r.acpScript(script)
 	if err := os.Chmod(r.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	r.actor(a.harness, json.RawMessage(script), "acp", "--profile", a.profile, "--home", r.home)
 	return r
+}
+
+// acpScript writes the script that the next process follows.
+func (r *rig) acpScript(script string) {
+	r.t.Helper()
+	if _, err := scripted.ParseACP([]byte(script)); err != nil {
+		r.t.Fatalf("the test's script: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(r.home, "scripted.json"), []byte(script), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
 }
 
 // called counts the calls of a method on the agent's side.

@@ -92,12 +92,15 @@ func (c *conversation) pump() bool {
 
 // needsRelaunch reports whether the next turn needs another process than the one
 // that runs (rule 7), and says so: the binding asked for one, the conversation
-// was relocated, the program was replaced, or the turn's permission is one of the
+// was relocated, the program was replaced, a person has signed in, or the turn's permission is one of the
 // harness's launch flags.
 func (c *conversation) needsRelaunch(t *turn) bool {
 	s := c.sess
 	if s.relaunch || t == nil || s.state != SessionReady {
 		return s.relaunch
+	}
+	if len(s.signIns) > 0 {
+		return true
 	}
 	if s.dir != dirOf(c.row) {
 		c.tellRelaunch(fmt.Sprintf("The conversation goes on in %q.", c.row.Cwd))

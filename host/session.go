@@ -56,6 +56,9 @@ type session struct {
 	dir workDir
 	// relaunch: end it once no turn runs.
 	relaunch bool
+	// signIns are the binding's problems that only a sign-in can mend; the next message
+	// is for another process, because this one may keep what it was refused with.
+	signIns []abi.Problem
 	// inputLost: a frame could not be written.
 	inputLost bool
 	// launchArgs are the arguments its permission added.

@@ -36,22 +36,36 @@ func (c *conversation) setProblem(p abi.Problem) {
 }
 
 // onProblem shows a problem of the binding. One that only a sign-in can mend parks
-// what waits: the session ends, the queue is held with the command that signs in,
-// and once it is resumed a fresh process sends the message, once (L6).
+// what waits: the queue is held with the command that signs in, and once it is
+// resumed a fresh process sends the message, once (L6). A session that does not come
+// about without the sign-in ends at once; another may be what a person signs in with,
+// so it goes on until the next message.
 func (c *conversation) onProblem(p abi.Problem) {
+	s := c.sess
+	same := func(o abi.Problem) bool { return o.Code == p.Code && o.Field == p.Field }
+	told := slices.ContainsFunc(s.signIns, same)
+	if p.Resolved && told {
+		if s.signIns = slices.DeleteFunc(s.signIns, same); len(s.signIns) == 0 {
+			c.dropProblem(CodeSignInNeeded)
+		}
+		return
+	}
 	if p.Needs != abi.NeedsSignIn || p.Resolved {
 		c.setProblem(p)
 		return
 	}
+	if !told && len(s.signIns) < maxProblems {
+		s.signIns = append(s.signIns, p)
+	}
 	e := &Error{Code: CodeSignInNeeded, Detail: sentence(p.Message)}
-	if cmd := c.sess.binding.info.Manifest.Launch.SignIn; len(cmd) > 0 {
+	if cmd := s.binding.info.Manifest.Launch.SignIn; len(cmd) > 0 {
 		e.Detail = strings.TrimSpace(e.Detail + " The command is: " + strings.Join(cmd, " ") + ".")
 	}
 	c.setProblem(abi.Problem{Code: string(CodeSignInNeeded), Field: "session", Message: e.Error(), Needs: abi.NeedsSignIn})
 	c.hold(CodeSignInNeeded)
-	if c.sess.state == SessionStarting {
+	if s.state == SessionStarting {
 		c.answerProbes(e)
-		c.sess.endAfter = string(CodeSignInNeeded)
+		s.endAfter = string(CodeSignInNeeded)
 	}
 	c.tx.urgent = true
 }

@@ -150,6 +150,12 @@ func (c *conversation) onDelivery(d *abi.Delivery) {
 			c.steerRefused(t)
 			return
 		}
+		if len(c.sess.signIns) > 0 && (c.closing || c.stop == nil || c.stop.turn != t.ID) {
+			// Nothing of it ran, and only a sign-in stands in its way (L6, rule 20).
+			c.requeue(t, "refused until somebody signs in")
+			c.hold(CodeSignInNeeded)
+			return
+		}
 		c.endTurn(t, store.TurnNotSent, d.Code, d.Message)
 		reason := CodeNotSent
 		if status == abi.DeliveryRejected {
@@ -249,6 +255,8 @@ func (c *conversation) onTurnEnded(e *abi.TurnEnded) {
 	}
 	c.endTurn(t, state, e.Code, e.Message)
 	switch {
+	case state == store.TurnFailed && len(s.signIns) > 0:
+		c.hold(CodeSignInNeeded)
 	case e.Outage:
 		c.hold(CodeHoldProviderOutage)
 	case goOn:

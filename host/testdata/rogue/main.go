@@ -35,6 +35,8 @@ type rogue struct {
 	chain string
 	parts int
 	asked map[string]string // the token that waits, by the interaction's key
+	// doubt makes it ask for a sign-in until the turn ends.
+	doubt bool
 	// steering is what it says of itself once a turn has started.
 	steering abi.Steering
 }
@@ -104,6 +106,9 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 		case text == "insist":
 			r.insist(out)
 			return
+		case text == "doubt":
+			r.doubt = true
+			out.Problem(&abi.Problem{Code: "doubt", Field: "account", Message: "Who are you?", Needs: abi.NeedsSignIn})
 		case text == "ignore requests":
 			r.ignore = true
 		case text == "trap while it runs":
@@ -125,6 +130,10 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 			out.Warning(&abi.Warning{Code: "rogue", Message: "many: " + m.Error.Local})
 		}
 		return
+	}
+	if m := ev.Message; m != nil && m.Method == "turn/completed" && r.doubt {
+		r.doubt = false
+		out.Problem(&abi.Problem{Code: "doubt", Field: "account", Resolved: true})
 	}
 	if ev.Timer != nil {
 		out.Warning(&abi.Warning{Code: "rogue", Message: "timer " + ev.Timer.Name})
