@@ -89,7 +89,7 @@ func (c *conversation) onInteractionOpened(a *abi.Interaction) {
 	if ask.Turn == "" && c.running != nil && ask.Scope == abi.ScopeTurn && !c.sess.agentRuns {
 		k.TurnID = c.running.ID
 	}
-	unsolicited := ask.Route == abi.RouteNative && ask.Scope == abi.ScopeTurn && c.running == nil && !c.sess.adopted
+	unsolicited := ask.Route == abi.RouteNative && ask.Scope == abi.ScopeTurn && c.running == nil && c.sess.adopted == nil
 	stopped := ask.Route == abi.RouteNative && ask.Scope == abi.ScopeTurn && c.stop != nil
 	if unsolicited || stopped {
 		why := abi.WithdrawUnsolicited

@@ -111,6 +111,8 @@ type turn struct {
 	notWritten bool
 	// steerOf is the running turn a native steer goes into.
 	steerOf string
+	// goesOn is what it works under since its own plan review was approved, nil before.
+	goesOn *abi.Settings
 	// watch is its trace while the binding has it, nil without tracing; links name
 	// the requests that made it.
 	watch *turnWatch
@@ -172,7 +174,7 @@ func (c *conversation) reload(ctx context.Context) error {
 		}
 		if o := old[r.ID]; o != nil {
 			t.claimed, t.outID, t.notWritten, t.steerOf = o.claimed, o.outID, o.notWritten, o.steerOf
-			t.watch, t.links = o.watch, o.links
+			t.goesOn, t.watch, t.links = o.goesOn, o.watch, o.links
 		}
 		live = append(live, t)
 		if t.steerOf == "" && (t.State == store.TurnDispatched || t.State == store.TurnRunning || t.claimed) {

@@ -97,7 +97,7 @@ func (c *conversation) unfinished() string {
 			parts = append(parts, "Turn "+t.ID+" runs.")
 		}
 	}
-	if s := c.sess; s != nil && (s.agentRuns || s.adopted) {
+	if s := c.sess; s != nil && (s.agentRuns || s.adopted != nil) {
 		parts = append(parts, "The agent works by itself.")
 	}
 	if queued > 0 {

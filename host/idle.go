@@ -36,7 +36,7 @@ func (c *conversation) mayRest() bool {
 		return false
 	case c.running != nil || c.stop != nil || c.next() != nil || len(c.unsettled) > 0 || len(c.probes) > 0:
 		return false
-	case s.agentRuns || s.adopted || len(s.background) > 0:
+	case s.agentRuns || s.adopted != nil || len(s.background) > 0:
 		return false
 	case len(s.calls)+len(s.requests)+len(s.timers)+len(s.queued) > 0:
 		// Something is asked, or goes on in a moment.

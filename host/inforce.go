@@ -13,7 +13,24 @@ import (
 // only what the provider observes counts (rules 4, 25; P8, P9).
 const problemNotInForce = string(CodeNotInForce)
 
-// checkInForce compares the running turn's frozen settings with what the provider
+// inForce is what a turn is to work under now: what was frozen when it was accepted,
+// until its own plan review is approved.
+func (t *turn) inForce() abi.Settings {
+	if t.goesOn != nil {
+		return *t.goesOn
+	}
+	return t.settings
+}
+
+// permissionOf is a permission as it is meant: none is the default one.
+func permissionOf(p abi.Permission) abi.Permission {
+	if p == "" {
+		return abi.PermissionDefault
+	}
+	return p
+}
+
+// checkInForce compares what the running turn is to work under with what the provider
 // says, and tells every difference. What the provider does not say is unknown and
 // no difference.
 func (c *conversation) checkInForce() {
@@ -21,12 +38,8 @@ func (c *conversation) checkInForce() {
 	if t == nil || o == nil || t.State == store.TurnQueued {
 		return
 	}
-	want := t.settings
-	if t.ProposalID != "" && t.Origin != string(abi.OriginImplement) {
-		// It continued past its own plan review, so the mode has rightly changed.
-		want.Mode = ""
-	}
-	if c.plansIn(want.Mode) && slices.ContainsFunc(c.catalog.Permissions, func(p abi.PermissionChoice) bool { return p.Dormant }) {
+	want := t.inForce()
+	if c.planning(want.Mode) && slices.ContainsFunc(c.catalog.Permissions, func(p abi.PermissionChoice) bool { return p.Dormant }) {
 		want.Permission = ""
 	}
 	c.tellInForce("mode", want.Mode, o.Mode)

@@ -82,7 +82,7 @@ func (c *conversation) decideReview(ctx context.Context, p *plan, d PlanDecision
 		if !ok {
 			return Turn{}, failField(CodeAnswerOption, "proposal", "The review offers no decision that is at most as permissive as %q.", c.settings.Permission)
 		}
-		t, err := c.answerReview(ctx, p, k, abi.Reply{Decision: choice.ID}, c.settings.Permission, store.ProposalImplemented, nil)
+		t, err := c.answerReview(ctx, p, k, abi.Reply{Decision: choice.ID}, permissionOf(c.settings.Permission), store.ProposalImplemented, nil)
 		if err == nil && !exact {
 			e := fail(CodePermissionDiffers, "The permission in force is %q.", choice.Permission)
 			c.setProblem(abi.Problem{Code: string(e.Code), Field: "permission", Message: e.Error()})
@@ -113,7 +113,7 @@ func (c *conversation) resolveReview(ctx context.Context, k *card, reply abi.Rep
 		state = store.ProposalImplemented
 		if k.ask.Decisions[i].Permission == "" {
 			// The decision says nothing about it, so the remembered one stays.
-			permission = c.settings.Permission
+			permission = permissionOf(c.settings.Permission)
 		}
 	}
 	if _, err := c.answerReview(ctx, p, k, reply, permission, state, nil); err != nil {
@@ -128,7 +128,10 @@ func (c *conversation) resolveReview(ctx context.Context, k *card, reply abi.Rep
 // submitted in planning mode, as one operation. The binding puts permission in
 // force after the review where the decision does not.
 func (c *conversation) answerReview(ctx context.Context, p *plan, k *card, reply abi.Reply, permission abi.Permission, state store.ProposalState, feedback *PlanDecision) (Turn, error) {
-	running := c.running
+	running, goesOn := c.running, c.settings
+	if running != nil {
+		goesOn = running.inForce()
+	}
 	var follow *turn
 	err := c.claim(ctx, k, reply, "", func() error {
 		cont := k.TurnID
@@ -158,6 +161,12 @@ func (c *conversation) answerReview(ctx context.Context, p *plan, k *card, reply
 	if err != nil {
 		return Turn{}, err
 	}
+	if state == store.ProposalImplemented {
+		goesOn = afterReview(goesOn, p, k, reply, permission)
+		if running != nil && k.TurnID == running.ID {
+			running.goesOn = &goesOn
+		}
+	}
 	c.step(&abi.Event{Answer: &abi.Answer{Key: k.nativeKey(), Reply: reply, Permission: permission}}, k.ask.Token)
 	if follow != nil {
 		if c.running != nil && c.running == running {
@@ -169,11 +178,27 @@ func (c *conversation) answerReview(ctx context.Context, p *plan, k *card, reply
 		// A review that was raised again after a restore: no turn of ours runs, and
 		// what the agent asks while it goes on is for the person who decided.
 		if c.sess != nil {
-			c.sess.adopted = true
+			c.sess.adopted = &goesOn
 		}
 		return Turn{}, nil
 	}
 	return turnView(running.Turn), nil
+}
+
+// afterReview is what an agent goes on under once a plan is approved: the plan's
+// execution mode and the permission of the decision, or the one to put in force after
+// it. Model, effort and options stay those of the turn (rule 1).
+func afterReview(was abi.Settings, p *plan, k *card, reply abi.Reply, permission abi.Permission) abi.Settings {
+	was.Mode = ""
+	if p != nil {
+		was.Mode = p.body.ExecutionMode
+	}
+	if permission == "" {
+		i := slices.IndexFunc(k.ask.Decisions, func(d abi.Decision) bool { return d.ID == reply.Decision })
+		permission = k.ask.Decisions[i].Permission
+	}
+	was.Permission = permission
+	return was
 }
 
 // reviewOf ties a plan to the review that its agent waits in. Either of the two can
@@ -217,6 +242,9 @@ func (c *conversation) byMessage(p *plan) {
 // agent, and takes back what was remembered with it (rule 18). A decision that goes
 // on as a message of its own is not lost.
 func (c *conversation) reviewUndelivered(k *card) {
+	if t := c.liveTurn(k.TurnID); t != nil {
+		t.goesOn = nil
+	}
 	if len(c.plans) > 0 {
 		return
 	}

@@ -92,9 +92,9 @@ type session struct {
 	seen       map[string]bool
 	agentTurn  string
 	agentRuns  bool
-	// adopted: the agent goes on from a restored review that a person decided, so
-	// what it asks is not unsolicited.
-	adopted bool
+	// adopted is what the agent works under since a person decided a review that was
+	// restored, nil before: what it asks is not unsolicited then.
+	adopted *abi.Settings
 	// agentStopped: the agent's own turn was asked to stop, and has until agentStop
 	// to end, which is zero once that passed.
 	agentStopped bool
@@ -276,11 +276,8 @@ func (h *Host) launchSpec(m abi.Manifest, at store.Conversation, settings abi.Se
 
 // permissionArgs are the launch flags of a permission; unset is the default one.
 func permissionArgs(m abi.Manifest, p abi.Permission) (args []string) {
-	if p == "" {
-		p = abi.PermissionDefault
-	}
 	for _, a := range m.Launch.PermissionArgv {
-		if a.Permission == p {
+		if a.Permission == permissionOf(p) {
 			args = append(args, a.Args...)
 		}
 	}

@@ -22,9 +22,9 @@ func (c *conversation) standIn(k *card) (decision, rule string) {
 	var settings abi.Settings
 	switch {
 	case c.running != nil:
-		settings = c.running.settings
-	case c.sess.adopted:
-		settings = c.settings
+		settings = c.running.inForce()
+	case c.sess.adopted != nil:
+		settings = *c.sess.adopted
 	default:
 		return "", ""
 	}

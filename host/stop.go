@@ -66,7 +66,7 @@ func (c *conversation) stopRunning(o StopOptions) error {
 		c.abortStart()
 		return nil
 	}
-	if s := c.sess; s != nil && (s.agentRuns || s.adopted) && s.ending == "" {
+	if s := c.sess; s != nil && (s.agentRuns || s.adopted != nil) && s.ending == "" {
 		c.stopAgent(s)
 		return nil
 	}

@@ -184,7 +184,7 @@ func TestQ4_Q6_AQueuedMessageIsNeitherReleasedIntoTheRunningTurnNorTakenForAnAns
 	}
 }
 
-func decision(t *testing.T, in host.Interaction, kind abi.DecisionKind) string {
+func decision(t testing.TB, in host.Interaction, kind abi.DecisionKind) string {
 	t.Helper()
 	for _, d := range in.Ask.Decisions {
 		if d.Kind == kind {

@@ -218,7 +218,7 @@ func (c *conversation) onTurnStarted(e *abi.TurnStarted) {
 func (c *conversation) onTurnEnded(e *abi.TurnEnded) {
 	s := c.sess
 	if e.Turn == "" {
-		s.agentRuns, s.adopted, s.agentStopped, s.agentStop = false, false, false, time.Time{}
+		s.agentRuns, s.adopted, s.agentStopped, s.agentStop = false, nil, false, time.Time{}
 		c.journalValue(EventAgentTurn, "", AgentTurn{NativeTurn: s.agentTurn, Status: e.Status})
 		c.expireCards("")
 		c.compact("")
