@@ -77,11 +77,25 @@ func TestRule10_C5_OtherTextNeverOverridesAChoiceAndSkippedIsNotEmpty(t *testing
 	if got := r.texts(abi.ItemMessage); got[0] != "a=green b=" {
 		t.Fatalf("the agent got %q", got)
 	}
-	for _, in := range bodies[host.Interaction](r, host.EventInteraction) {
-		if in.State == host.InteractionClosed && (in.Disposition != abi.DispositionAnswered || len(in.Reply.Fields) != 2 || in.Reply.Fields[1].State != abi.StateSkipped) {
-			t.Fatalf("closed card %+v", in)
-		}
+	in := r.closed(card.ID)
+	if in.Disposition != abi.DispositionAnswered || len(in.Reply.Fields) != 2 || in.Reply.Fields[0].State != abi.StateAnswered || in.Reply.Fields[1].State != abi.StateSkipped {
+		t.Fatalf("closed card %+v", in)
 	}
+}
+
+// closed waits for a card to be closed and returns what the journal says of it then.
+func (r *rig) closed(id string) (card host.Interaction) {
+	r.t.Helper()
+	r.until("the card to be closed", func() bool {
+		for _, in := range bodies[host.Interaction](r, host.EventInteraction) {
+			if in.ID == id && in.State == host.InteractionClosed {
+				card = in
+				return true
+			}
+		}
+		return false
+	})
+	return card
 }
 
 func TestRule13_OfTwoRacingAnswersOneIsDeliveredAndTheLoserIsTold(t *testing.T) {

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/aoagents/ao-host/abi"
@@ -66,6 +67,49 @@ func TestRule24_WhereNothingCanSteerTheMessageWaitsForTheEndOfTheTurn(t *testing
 	r.untilTurn(older.ID, host.TurnCompleted)
 	if said := r.texts(abi.ItemMessage); len(said) != 3 || said[0] != "First." || said[1] != "I heard now." || said[2] != "I heard older." {
 		t.Fatalf("the agent said %q", said)
+	}
+}
+
+func TestRule14_ASteerTakesBackWhatTheAgentAskedAndTheTurnGoesOn(t *testing.T) {
+	for name, ask := range map[string]string{
+		"a question":         `{"ask":{"id":"q","questions":[{"id":"a","question":"Which?","options":[{"label":"x","description":""}]}]}}`,
+		"an approval":        `{"run":{"command":"make install","approve":true}}`,
+		"a child's approval": `{"child":{"prompt":"Look","steps":[{"run":{"command":"make install","approve":true}},{"say":"Looked."}]}}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[`+ask+`,{"say":"Went on."},{"wait_steer":true},{"say":"I heard {{text}}."}]}]}`)
+			turn := r.send("Go")
+			card := r.untilInput()
+			steer := r.steer("never mind")
+			r.untilTurn(steer.ID, host.TurnCompleted)
+			if got := r.turn(steer.ID).Evidence; got != "steered into "+turn.ID {
+				t.Errorf("the steer is %q", got)
+			}
+			r.untilTurn(turn.ID, host.TurnCompleted)
+			if said := r.texts(abi.ItemMessage); !slices.Contains(said, "Went on.") || said[len(said)-1] != "I heard never mind." {
+				t.Errorf("the agent said %q", said)
+			}
+			if open, err := r.h.Inputs(t.Context(), r.conv); err != nil || len(open) != 0 {
+				t.Errorf("still asked: %+v, %v", open, err)
+			}
+			if got := r.closed(card.ID); got.Disposition != abi.DispositionCancelled {
+				t.Errorf("the card is %+v", got)
+			}
+			_, err := r.h.ResolveInput(t.Context(), r.conv, card.ID, host.Answer{Decision: "accept"})
+			wantCode(t, err, host.CodeInteractionStale)
+		})
+	}
+}
+
+func TestRule14_AnAnswerGivenBeforeASteerIsStillDelivered(t *testing.T) {
+	r := newRig(t, twoQuestions)
+	turn := r.send("Ask")
+	card := r.untilInput()
+	r.answer(card.ID, host.Answer{Fields: []abi.FieldAnswer{answered("a", 0), answered("b", 0)}})
+	r.steer("quickly")
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	if got := r.closed(card.ID); got.Disposition != abi.DispositionAnswered {
+		t.Fatalf("the card is %+v", got)
 	}
 }
 

@@ -179,7 +179,8 @@ func (c *conversation) abortStart() {
 	}
 }
 
-// Steer sends a message into the running turn: natively where the harness can,
+// Steer sends a message into the running turn, and takes back what the agent asked
+// and nobody has answered (rule 14): natively where the harness can,
 // else by cancelling the turn once and sending the message next; of several
 // waiting steers the last one runs and the others end superseded (rule 24). Where the
 // harness cannot be steered at all, the message waits for the turn's end in front of
@@ -244,6 +245,8 @@ func (c *conversation) steer(ctx context.Context, m Message, content []abi.Conte
 		t.claimed = true
 		t.Generation = c.sess.gen
 		c.watchTurn(t)
+		// The turn must not wait for an answer to what the message has made pointless.
+		c.withdrawAll(abi.WithdrawSteer)
 		c.step(&abi.Event{Steer: &abi.Steer{Turn: running.ID, Steer: t.ID, ClientID: t.ClientID, Content: withPlaceholders(t.content), Settings: t.settings}}, "")
 	case c.caps.Steering != abi.SteeringNone:
 		c.cancelTurn(c.running, abi.WithdrawSteer, true)

@@ -2110,7 +2110,7 @@ export interface Operations {
     result: Turn;
   };
   /**
-   * Sends a message into the running turn: natively where the harness can, else by cancelling the turn once and sending the message next; of several waiting steers the last one runs and the others end superseded (rule 24).
+   * Sends a message into the running turn, and takes back what the agent asked and nobody has answered (rule 14): natively where the harness can, else by cancelling the turn once and sending the message next; of several waiting steers the last one runs and the others end superseded (rule 24).
    */
   steer: {
     method: "POST";
