@@ -209,7 +209,7 @@ const (
 	DispositionAnswered Disposition = "answered"
 	// DispositionSkipped: a person chose not to answer.
 	DispositionSkipped Disposition = "skipped"
-	// DispositionCancelled: taken back by a stop, a steer or the end.
+	// DispositionCancelled: taken back by a stop, a steer or the end, or cancelled by a person.
 	DispositionCancelled Disposition = "cancelled"
 	// DispositionExpired: nobody answered in time.
 	DispositionExpired Disposition = "expired"

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/store"
 )
 
 // checkAnswer checks an answer against what the card asks and makes the reply
@@ -21,6 +22,29 @@ func checkAnswer(ask *abi.Interaction, a Answer) (abi.Reply, []secret, error) {
 		return checkURL(a)
 	}
 	return abi.Reply{}, nil, failField(CodeAnswerShape, "type", "A card of the type %q cannot be answered.", ask.Type)
+}
+
+// answerDisposition is what a person's answer makes of its card (rule 12): a question
+// of which nothing is answered is skipped, and a form or URL can be cancelled.
+func answerDisposition(k store.Interaction) abi.Disposition {
+	reply := decodeOwn[abi.Reply](k.Reply)
+	switch abi.InteractionType(k.Type) {
+	case abi.InteractionQuestion:
+		if !slices.ContainsFunc(reply.Fields, func(f abi.FieldAnswer) bool { return f.State == abi.StateAnswered }) {
+			return abi.DispositionSkipped
+		}
+	case abi.InteractionForm, abi.InteractionURL:
+		if reply.Action == abi.ActionCancel {
+			return abi.DispositionCancelled
+		}
+	}
+	return abi.DispositionAnswered
+}
+
+// byPerson reports whether a closed card has the disposition that a person's answer
+// gave it.
+func byPerson(k store.Interaction) bool {
+	return len(k.Reply) > 0 && k.Disposition == string(answerDisposition(k))
 }
 
 func checkQuestion(ask *abi.Interaction, a Answer) (abi.Reply, []secret, error) {

@@ -143,6 +143,10 @@ func (c *conversation) onInteractionClosed(e *abi.InteractionClosed) {
 	if k == nil {
 		return
 	}
+	if k.State == store.InteractionOpen && k.withdrawn == "" {
+		// Nothing waits for a reply any more.
+		delete(c.sess.requests, k.ask.Token)
+	}
 	if k.State == store.InteractionClaimed && e.Disposition != abi.DispositionAnswered && k.withdrawn == "" {
 		// Our answer and the provider's closing crossed: the reply that was
 		// written late could not count.
@@ -150,8 +154,11 @@ func (c *conversation) onInteractionClosed(e *abi.InteractionClosed) {
 		return
 	}
 	d := e.Disposition
-	if k.withdrawn != "" && d == abi.DispositionAnswered {
+	switch {
+	case k.withdrawn != "" && d == abi.DispositionAnswered:
 		d = abi.DispositionCancelled
+	case k.State == store.InteractionClaimed && d == abi.DispositionAnswered:
+		d = answerDisposition(k.Interaction)
 	}
 	c.closeCard(k, d, e.Evidence)
 }
@@ -229,7 +236,7 @@ func (c *conversation) cardsAfterExit(s *session) {
 // answerDelivered closes the follow-up card whose answer reached the agent.
 func (c *conversation) answerDelivered(t *turn) {
 	if k := c.cards[t.InteractionID]; k != nil {
-		c.closeCard(k, abi.DispositionAnswered, t.Evidence)
+		c.closeCard(k, answerDisposition(k.Interaction), t.Evidence)
 	}
 }
 
@@ -247,7 +254,7 @@ func (c *conversation) followUpEnded(t *turn) {
 		case t.State == store.TurnUncertain:
 			c.closeCard(k, abi.DispositionUncertain, "the delivery of the answer is uncertain")
 		default:
-			c.closeCard(k, abi.DispositionAnswered, t.Evidence)
+			c.closeCard(k, answerDisposition(k.Interaction), t.Evidence)
 		}
 	}
 	if t.ProposalID != "" && undelivered {
@@ -329,8 +336,8 @@ func (c *conversation) openCard(ctx context.Context, id string) (*card, error) {
 		if err != nil || row.ConversationID != c.id {
 			return nil, notFoundOr(err, CodeUnknownInteraction, "interaction", id)
 		}
-		if d := abi.Disposition(row.Disposition); d == abi.DispositionAnswered || d == abi.DispositionSkipped {
-			return nil, failField(CodeInteractionAnswered, "interaction", "The card was %s.", d)
+		if byPerson(row) {
+			return nil, failField(CodeInteractionAnswered, "interaction", "The card was %s.", row.Disposition)
 		}
 		return nil, failField(CodeInteractionStale, "interaction", "The card is %s.", row.Disposition)
 	}

@@ -49,7 +49,7 @@ func (c *conversation) answered(key string, generation int64) *store.Interaction
 		return &k.Interaction
 	}
 	row, err := c.h.store.InteractionByKey(c.ctx, c.id, key, generation)
-	if err != nil || abi.Disposition(row.Disposition) != abi.DispositionAnswered && row.State != store.InteractionClaimed {
+	if err != nil || !byPerson(row) && row.State != store.InteractionClaimed {
 		return nil
 	}
 	return &row

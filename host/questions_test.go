@@ -98,6 +98,37 @@ func (r *rig) closed(id string) (card host.Interaction) {
 	return card
 }
 
+func TestRule12_C5_TheDispositionOfACardIsThatOfItsAnswer(t *testing.T) {
+	const form = `{"turns":[{"repeat":true,"steps":[{"form":{"server":"m","message":"Fill in","schema":{"type":"object","properties":{"x":{"type":"string"}}}}},{"say":"{{action}}"}]}]}`
+	for name, c := range map[string]struct {
+		script string
+		answer host.Answer
+		want   abi.Disposition
+	}{
+		"everything answered": {twoQuestions, host.Answer{Fields: []abi.FieldAnswer{answered("a", 0), answered("b", 0)}}, abi.DispositionAnswered},
+		"something answered":  {twoQuestions, host.Answer{Fields: []abi.FieldAnswer{answered("a", 0), {Field: "b", State: abi.StateSkipped}}}, abi.DispositionAnswered},
+		"everything skipped":  {twoQuestions, host.Answer{Fields: []abi.FieldAnswer{{Field: "a", State: abi.StateSkipped}, {Field: "b", State: abi.StateSkipped}}}, abi.DispositionSkipped},
+		"nothing answered":    {twoQuestions, host.Answer{}, abi.DispositionSkipped},
+		"a form filled in":    {form, host.Answer{Action: abi.ActionAccept, Content: abi.Raw(`{"x":"y"}`)}, abi.DispositionAnswered},
+		"a form declined":     {form, host.Answer{Action: abi.ActionDecline}, abi.DispositionAnswered},
+		"a form cancelled":    {form, host.Answer{Action: abi.ActionCancel}, abi.DispositionCancelled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, c.script)
+			turn := r.send("Ask")
+			card := r.untilInput()
+			r.answer(card.ID, c.answer)
+			r.untilTurn(turn.ID, host.TurnCompleted)
+			if got := r.closed(card.ID); got.Disposition != c.want || got.Reply == nil {
+				t.Errorf("the card is %+v, want it %s", got, c.want)
+			}
+			// Whatever the answer was, another one comes too late.
+			_, err := r.h.ResolveInput(t.Context(), r.conv, card.ID, c.answer)
+			wantCode(t, err, host.CodeInteractionAnswered)
+		})
+	}
+}
+
 func TestRule13_OfTwoRacingAnswersOneIsDeliveredAndTheLoserIsTold(t *testing.T) {
 	r := newRig(t, twoQuestions)
 	turn := r.send("Ask")
@@ -149,6 +180,14 @@ func TestA4_CardsEndWithTheirTurnOrProcessAndAnsweringThemDoesNothing(t *testing
 	if got := r.turn(second.ID); got.State != host.TurnInterrupted {
 		t.Fatalf("the turn after closing is %s", got.State)
 	}
+}
+
+func TestA3_ASessionRestsAfterAQuestionThatResolvedItself(t *testing.T) {
+	r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"ask":{"id":"q","resolve_after_ms":50,"questions":[{"id":"a","question":"Which?","options":[{"label":"x","description":""}]}]}},{"say":"Went on."}]}]}`,
+		restsAfter(100*time.Millisecond))
+	turn := r.send("Ask")
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	r.untilRest()
 }
 
 func TestA1_AQuestionThatResolvesItselfIsExpiredNotAnswered(t *testing.T) {

@@ -210,7 +210,7 @@ func (c *conversation) written(s *session, id uint64, err error) {
 	case err == nil:
 		c.markWritten(s, id)
 		if k.withdrawn == "" {
-			c.closeCard(k, abi.DispositionAnswered, "reply written")
+			c.closeCard(k, answerDisposition(k.Interaction), "reply written")
 		}
 	case isNotWritten(err):
 		k.notWritten = true

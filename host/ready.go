@@ -179,7 +179,7 @@ func (c *conversation) onHistory(e *abi.History) {
 				t.ErrorCode = ""
 			}
 			c.saveTurn(t)
-			c.enrichCard(t, abi.DispositionAnswered)
+			c.enrichCard(t, true)
 		case !t.StartedAt.IsZero():
 			// The agent had it, whatever its history kept.
 			open = append(open, t)
@@ -188,7 +188,7 @@ func (c *conversation) onHistory(e *abi.History) {
 			c.live = append(c.live, t)
 			c.sortQueue()
 			c.requeue(t, "not in the harness's history, and its process is gone")
-			c.enrichCard(t, "")
+			c.enrichCard(t, false)
 		case e.Complete:
 			t.State, t.Evidence = store.TurnNotSent, "not in the harness's history, and its process is gone"
 			c.saveTurn(t)
@@ -215,8 +215,8 @@ func (c *conversation) mayRequeue(t *turn) bool {
 }
 
 // enrichCard adds what is now known of the answer a turn carried: a disposition
-// that was uncertain becomes answered, or the card waits for its turn again.
-func (c *conversation) enrichCard(t *turn, d abi.Disposition) {
+// that was uncertain becomes that of the answer, or the card waits for its turn again.
+func (c *conversation) enrichCard(t *turn, arrived bool) {
 	if t.InteractionID == "" {
 		return
 	}
@@ -225,8 +225,8 @@ func (c *conversation) enrichCard(t *turn, d abi.Disposition) {
 		return
 	}
 	k := &card{Interaction: row, ask: decodeOwn[abi.Interaction](row.Body)}
-	if d != "" {
-		k.Disposition, k.Evidence = string(d), t.Evidence
+	if arrived {
+		k.Disposition, k.Evidence = string(answerDisposition(row)), t.Evidence
 	} else {
 		k.State, k.Disposition, k.Evidence, k.ClosedAt, k.AnswerTurnID = store.InteractionClaimed, "", "", time.Time{}, t.ID
 		c.cards[k.ID] = k

@@ -247,6 +247,8 @@ func (c *conversation) step(ev *abi.Event, allow string) {
 			return
 		}
 	}
+	// No other step may reply to it, so what was not replied to never is.
+	delete(s.requests, allow)
 	if s.saveDue {
 		s.saveDue = false
 		c.save(true)

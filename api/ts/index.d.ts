@@ -546,7 +546,7 @@ export interface Diagnosis {
  * Disposition is how an interaction ended; there is exactly one (rule 12).
  * - `answered`: a person answered and the agent has it.
  * - `skipped`: a person chose not to answer.
- * - `cancelled`: taken back by a stop, a steer or the end.
+ * - `cancelled`: taken back by a stop, a steer or the end, or cancelled by a person.
  * - `expired`: nobody answered in time.
  * - `uncertain`: the answer may have reached the agent or not.
  */
