@@ -58,6 +58,9 @@ func (h *Host) Retry(ctx context.Context, conversation, turnID string, r RetryRe
 		if !r.RepeatWork && !was.ended.Equal(old.EndedAt) {
 			return Turn{}, failField(CodeTurnNotRetryable, "turn", "It ended only while this was asked; read it and ask again.")
 		}
+		if was.joined != "" && was.did == nil {
+			return Turn{}, failField(CodeTurnNotRetryable, "turn", "It was steered into turn %s, which runs.", was.joined)
+		}
 		if was.did != nil {
 			return Turn{}, failField(CodeRetryRepeatsWork, "turn", "It did at least this: %s %q.", was.did.Type, was.did.Title)
 		}
@@ -87,10 +90,13 @@ type past struct {
 	// did is the first thing that it did with a tool, or nil. A search reads only, so
 	// it may be done again.
 	did *abi.Item
+	// joined is the turn that a steer went into, as long as that one runs.
+	joined string
 }
 
 // pastOf reads the journal from the turn's acceptance to its end; of a turn that has
-// not ended, or is not there, it tells nothing.
+// not ended, or is not there, it tells nothing. What a steer led to is done by the turn
+// that it went into.
 func (h *Host) pastOf(ctx context.Context, turnID string) (p past, err error) {
 	t, err := h.store.Turn(ctx, turnID)
 	if isNotFound(err) || err == nil && !TurnState(t.State).Ended() {
@@ -100,6 +106,15 @@ func (h *Host) pastOf(ctx context.Context, turnID string) (p past, err error) {
 		return p, storeError(err)
 	}
 	p.ended = t.EndedAt
+	last := t
+	if id := joined(t); id != "" {
+		if last, err = h.store.Turn(ctx, id); err != nil {
+			return p, storeError(err)
+		}
+		if !TurnState(last.State).Ended() {
+			p.joined = id
+		}
+	}
 	after, err := h.store.JournalFrom(ctx, t.ID)
 	if err != nil {
 		return p, storeError(err)
@@ -112,7 +127,7 @@ func (h *Host) pastOf(ctx context.Context, turnID string) (p past, err error) {
 		}
 		for _, ev := range events {
 			after = ev.Seq
-			if ev.TurnID != t.ID {
+			if ev.TurnID != last.ID {
 				continue
 			}
 			switch EventType(ev.Type) {
@@ -122,7 +137,7 @@ func (h *Host) pastOf(ctx context.Context, turnID string) (p past, err error) {
 				}
 			case EventTurn:
 				// A turn that is proven never to have arrived can run, and end, once more.
-				if v := decodeOwn[Turn](ev.Body); v.State.Ended() && v.EndedAt != nil && v.EndedAt.Equal(t.EndedAt) {
+				if v := decodeOwn[Turn](ev.Body); v.State.Ended() && v.EndedAt != nil && v.EndedAt.Equal(last.EndedAt) {
 					return p, nil
 				}
 			}

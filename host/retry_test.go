@@ -3,9 +3,14 @@ package host_test
 import (
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/host"
 	"github.com/aoagents/ao-host/store"
 )
@@ -40,6 +45,39 @@ func TestQ8_ARetryLooksAtAllThatATurnDidWhichWasPutBackIntoTheQueue(t *testing.T
 	r.untilTurn(turn.ID, host.TurnCompleted)
 	_, err = r.h.Retry(t.Context(), r.conv, turn.ID, host.RetryRequest{})
 	wantCode(t, err, host.CodeRetryRepeatsWork)
+}
+
+func TestQ8_ARetryOfASteerLooksAtWhatTheTurnDidThatItWentInto(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "gate")
+	r := newRig(t, fmt.Sprintf(`{"turns":[{"when":{"turn":1},"steps":[{"run":{"command":"make check","approve":false}},{"say":"Working."},{"wait_steer":true},{"say":"Heard."},{"wait_file":%q},{"say":"Nearly."},{"wait_steer":true},{"run":{"command":"make install","approve":false}},{"say":"Installed."}]},{"repeat":true,"steps":[{"say":"Again."}]}]}`, gate))
+	said := func(text string) {
+		t.Helper()
+		r.until("the agent to say "+text, func() bool { return slices.Contains(r.texts(abi.ItemMessage), text) })
+	}
+	turn := r.send("Begin")
+	said("Working.")
+	talk := r.steer("go on")
+	r.untilTurn(talk.ID, host.TurnCompleted)
+	said("Heard.")
+	_, err := r.h.Retry(t.Context(), r.conv, talk.ID, host.RetryRequest{})
+	wantCode(t, err, host.CodeTurnNotRetryable)
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	said("Nearly.")
+	install := r.steer("install it")
+	r.untilTurn(install.ID, host.TurnCompleted)
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	_, err = r.h.Retry(t.Context(), r.conv, install.ID, host.RetryRequest{})
+	wantCode(t, err, host.CodeRetryRepeatsWork)
+	if !strings.Contains(err.Error(), "make install") {
+		t.Errorf("%q tells what was done before the steer", err)
+	}
+	again, err := r.h.Retry(t.Context(), r.conv, install.ID, host.RetryRequest{RepeatWork: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.untilTurn(again.ID, host.TurnCompleted)
 }
 
 func TestARetryReadsTheJournalToTheEndOfItsTurnOnly(t *testing.T) {

@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/aoagents/ao-host/abi"
@@ -252,6 +253,19 @@ func (c *conversation) steer(ctx context.Context, m Message, content []abi.Conte
 		c.cancelTurn(c.running, abi.WithdrawSteer, true)
 	}
 	return turnView(t.Turn), nil
+}
+
+// steeredInto begins the evidence of a steer that the harness took into the running
+// turn, whose id follows.
+const steeredInto = "steered into "
+
+// joined is the id of the turn that a native steer went into, or "".
+func joined(t store.Turn) string {
+	if t.Origin != string(abi.OriginSteer) || t.State != store.TurnCompleted || !t.StartedAt.IsZero() {
+		return ""
+	}
+	id, _ := strings.CutPrefix(t.Evidence, steeredInto)
+	return id
 }
 
 // steerRefused makes an ordinary message of a steer the harness did not take:

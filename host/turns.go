@@ -174,7 +174,7 @@ func (c *conversation) onDelivery(d *abi.Delivery) {
 // delivered records that the agent has the turn's content.
 func (c *conversation) delivered(t *turn, evidence string) {
 	if t.steerOf != "" {
-		t.Evidence = "steered into " + t.steerOf
+		t.Evidence = steeredInto + t.steerOf
 		c.endTurn(t, store.TurnCompleted, "", "")
 		return
 	}
