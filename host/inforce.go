@@ -39,6 +39,11 @@ func (c *conversation) checkInForce() {
 		return
 	}
 	want := t.inForce()
+	// Nothing chosen is a choice too: a binding sends the execution mode and the default
+	// permission for it.
+	if want.Permission = permissionOf(want.Permission); want.Mode == "" && !c.executesIn(o.Mode) {
+		want.Mode = c.executionMode()
+	}
 	if c.planning(want.Mode) && slices.ContainsFunc(c.catalog.Permissions, func(p abi.PermissionChoice) bool { return p.Dormant }) {
 		want.Permission = ""
 	}
@@ -62,9 +67,25 @@ func (c *conversation) continueMode() string {
 	if c.catalog == nil || c.running != nil || len(c.plans) > 0 || !c.plansIn(c.lastMode) || !c.plansIn(c.settings.Mode) {
 		return ""
 	}
+	return c.executionMode()
+}
+
+// executionMode is the first mode that the live catalog confirms to be for execution,
+// or "".
+func (c *conversation) executionMode() string {
+	if c.catalog == nil {
+		return ""
+	}
 	i := slices.IndexFunc(c.catalog.Modes, func(m abi.ModeChoice) bool { return m.Meaning == abi.MeaningExecution })
 	if i < 0 {
 		return ""
 	}
 	return c.catalog.Modes[i].ID
+}
+
+// executesIn reports whether the live catalog confirms a mode to be for execution.
+func (c *conversation) executesIn(mode string) bool {
+	return c.catalog != nil && slices.ContainsFunc(c.catalog.Modes, func(m abi.ModeChoice) bool {
+		return m.ID == mode && m.Meaning == abi.MeaningExecution
+	})
 }
