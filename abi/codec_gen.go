@@ -1723,6 +1723,10 @@ func (x *Open) AppendJSON(dst []byte) []byte {
 	}
 	dst = append(dst, `,"settings":`...)
 	dst = x.Settings.AppendJSON(dst)
+	if x.Own != nil {
+		dst = append(dst, `,"own":`...)
+		dst = x.Own.AppendJSON(dst)
+	}
 	if len(x.Unsettled) > 0 {
 		dst = append(dst, `,"unsettled":`...)
 		dst = append(dst, '[')
@@ -1771,6 +1775,13 @@ func (x *Open) DecodeJSON(d *jsonwire.Decoder) {
 			}
 		case "settings":
 			x.Settings.DecodeJSON(d)
+		case "own":
+			if d.Kind() == jsonwire.Object {
+				x.Own = new(Settings)
+				x.Own.DecodeJSON(d)
+			} else {
+				d.Skip()
+			}
 		case "unsettled":
 			if d.BeginArray() {
 				x.Unsettled = []string{}

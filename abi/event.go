@@ -36,6 +36,9 @@ type Open struct {
 	Facts []Fact `json:"facts,omitempty"`
 	// Settings are the remembered settings at the time.
 	Settings Settings `json:"settings"`
+	// Own are the agent's own values of what was set in that session, as they were before
+	// the first submission: where nothing is wished any more they are to be put back (S4).
+	Own *Settings `json:"own,omitempty"`
 	// Unsettled are client message ids whose delivery is uncertain. The binding
 	// asks the provider's history and answers with a [History] effect before
 	// [Ready].

@@ -138,6 +138,7 @@ func (c *conversation) submit(t *turn) {
 	t.Generation = c.sess.gen
 	c.running = t
 	c.watchTurn(t)
+	c.noteOwn(t.settings)
 	ev := &abi.Submit{Turn: t.ID, ClientID: t.ClientID, Content: withPlaceholders(t.content), Settings: t.settings, Origin: abi.Origin(t.Origin)}
 	if k := c.cards[t.InteractionID]; k != nil {
 		ev.Interaction = k.Key

@@ -49,7 +49,7 @@ func (c *conversation) onReady(r *abi.Ready) {
 		if old != "" {
 			c.expireFollowUps(old)
 		}
-		c.row.NativeSession, c.row.NativeUsed = r.NativeSession, false
+		c.row.NativeSession, c.row.NativeUsed, c.row.Own = r.NativeSession, false, nil
 		c.saveRow()
 	}
 	if first {

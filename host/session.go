@@ -354,6 +354,9 @@ func (c *conversation) onLaunched(ctx context.Context, gen int64, l launched, se
 		Generation: gen, Cwd: l.dir.cwd, NativeSession: native, Used: used, Probe: probe,
 		Client: c.h.cfg.Client, Settings: settings,
 	}
+	if native != "" {
+		open.Own = c.ownValues()
+	}
 	env, _ := c.h.env.get(c.ctx)
 	open.Facts = facts(m, env)
 	for _, t := range c.unsettled {

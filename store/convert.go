@@ -46,7 +46,7 @@ func conversationRow(r db.Conversation) Conversation {
 		Settings: body(r.Settings), SettingsRev: r.SettingsRev,
 		NativeSession: r.NativeSession, NativeUsed: r.NativeUsed, Generation: r.Generation,
 		Held: r.Held, HoldReason: r.HoldReason,
-		LastSeq: uint64(r.LastSeq), JournalFloor: uint64(r.JournalFloor),
+		LastSeq: uint64(r.LastSeq), JournalFloor: uint64(r.JournalFloor), Own: body(r.Own),
 	}
 }
 

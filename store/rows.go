@@ -75,6 +75,9 @@ type Conversation struct {
 	LastSeq uint64
 	// JournalFloor: events up to this number may have been dropped.
 	JournalFloor uint64
+	// Own is the JSON of what the agent had by itself in NativeSession before anything
+	// was set there, nil where that is not known.
+	Own []byte
 }
 
 // Turn is one accepted submission.

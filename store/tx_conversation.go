@@ -9,7 +9,7 @@ import (
 // InsertConversation adds a conversation. Errors: conflict,
 // native_session_taken.
 func (tx *Tx) InsertConversation(_ context.Context, c Conversation) error {
-	if err := fits("conversation", c.Settings); err != nil {
+	if err := fits("conversation", c.Settings, c.Own); err != nil {
 		return err
 	}
 	return tx.wrote(tx.q.InsertConversation(context.Background(), db.InsertConversationParams{
@@ -18,7 +18,7 @@ func (tx *Tx) InsertConversation(_ context.Context, c Conversation) error {
 		Settings: blob(c.Settings), SettingsRev: c.SettingsRev,
 		NativeSession: c.NativeSession, NativeUsed: c.NativeUsed, Generation: c.Generation,
 		Held: c.Held, HoldReason: c.HoldReason,
-		LastSeq: signed(c.LastSeq), JournalFloor: signed(c.JournalFloor),
+		LastSeq: signed(c.LastSeq), JournalFloor: signed(c.JournalFloor), Own: blob(c.Own),
 	}), "conversation")
 }
 
@@ -26,7 +26,7 @@ func (tx *Tx) InsertConversation(_ context.Context, c Conversation) error {
 // [Tx.AppendEvent] moves. Read the row in the same closure, so that nothing that
 // was written in between is undone. Errors: not_found, native_session_taken.
 func (tx *Tx) UpdateConversation(_ context.Context, c Conversation) error {
-	if err := fits("conversation", c.Settings); err != nil {
+	if err := fits("conversation", c.Settings, c.Own); err != nil {
 		return err
 	}
 	n, err := tx.q.UpdateConversation(context.Background(), db.UpdateConversationParams{
@@ -34,7 +34,7 @@ func (tx *Tx) UpdateConversation(_ context.Context, c Conversation) error {
 		CreatedAt: stamp(c.CreatedAt), UpdatedAt: stamp(c.UpdatedAt),
 		Settings: blob(c.Settings), SettingsRev: c.SettingsRev,
 		NativeSession: c.NativeSession, NativeUsed: c.NativeUsed, Generation: c.Generation,
-		Held: c.Held, HoldReason: c.HoldReason, JournalFloor: signed(c.JournalFloor),
+		Held: c.Held, HoldReason: c.HoldReason, JournalFloor: signed(c.JournalFloor), Own: blob(c.Own),
 	})
 	return tx.changed(n, err, "conversation", c.ID)
 }

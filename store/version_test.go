@@ -286,6 +286,7 @@ func TestD6_ALandedMigrationIsNeverEdited(t *testing.T) {
 		"0002_turn_version.sql": "181d8588fc353c8bd7e083c2ab51737ce8b57f62bacc3eac8777f2770a8c92d9",
 		"0004_deletion.sql":     "f4b7c8e192118ad969ea467515dc92c0a1f81c9495399a38f6f74e370c8facb9",
 		"0005_retention.sql":    "48a129d38f79f9f14fd59dcf7748f5aa71ff215f2ab1541ecc1830ace87cd6f8",
+		"0006_own_settings.sql": "dc02fb0ad184105fc1718affcfd2a50d8611d42f12c9c93a3d3aa1bc0cac3620",
 		"0003_compaction.sql":   "19ae96b1d47643803d49bcda93d5ab0807c7441fe2516d6e0e27b61e525e4d2a",
 	}
 	got := map[string]string{}

@@ -133,6 +133,32 @@ func (s *settings) remember() {
 	}
 }
 
+// recall takes over what an earlier process of a restored session changed and what the
+// agent had there by itself, so that it is put back where nothing is wished any more.
+func (s *settings) recall(own *abi.Settings) {
+	if own == nil {
+		return
+	}
+	s.base = base{mode: own.Mode, model: own.Model, effort: own.Effort, options: append([]abi.OptionValue(nil), own.Options...)}
+	for _, f := range [...][2]string{{wishMode, own.Mode}, {wishModel, own.Model}, {wishEffort, own.Effort}} {
+		if f[1] != "" {
+			s.touch(f[0])
+		}
+	}
+	for i := range own.Options {
+		s.touch(optionMark + own.Options[i].ID)
+	}
+}
+
+// role is the agent's own value of the option that has a role: by its id, or as it is
+// recalled of the role itself.
+func (b *base) role(o *configOption, recalled string) (string, bool) {
+	if v, known := b.option(o.id); known || recalled == "" {
+		return v, known
+	}
+	return recalled, true
+}
+
 func (b *base) option(id string) (string, bool) {
 	for i := range b.options {
 		if b.options[i].ID == id {
@@ -674,12 +700,12 @@ func (r *Reducer) models() (list []abi.ModelChoice) {
 	o := r.modelOption()
 	if o == nil {
 		for _, m := range r.settings.models {
-			m.Default = r.settings.base.known && m.ID == r.settings.base.model
+			m.Default = m.ID != "" && m.ID == r.settings.base.model
 			list = append(list, m)
 		}
 		return list
 	}
-	standard, _ := r.settings.base.option(o.id)
+	standard, _ := r.settings.base.role(o, r.settings.base.model)
 	for _, v := range o.values {
 		list = append(list, abi.ModelChoice{ID: v.ID, Name: v.Name, Description: v.Description, Images: r.caps.images, Default: standard != "" && v.ID == standard})
 	}

@@ -38,6 +38,11 @@ func (r *Reducer) start(o *abi.Open, out *guest.Effects) {
 	r.open.Unsettled = append([]string(nil), o.Unsettled...)
 	r.open.Facts = append([]abi.Fact(nil), o.Facts...)
 	r.open.Settings = abi.Settings{}
+	if o.Own != nil {
+		own := *o.Own
+		own.Options = append([]abi.OptionValue(nil), own.Options...)
+		r.open.Own = &own
+	}
 
 	p := append(r.buf[:0], '{')
 	p = jsonwire.AppendInt(jsonwire.AppendKey(p, FieldProtocolVersion), protocolVersion)
@@ -273,6 +278,7 @@ func (r *Reducer) sessionRestored(result []byte, err *abi.CallError, out *guest.
 		return
 	}
 	r.readSession(result)
+	r.settings.recall(r.open.Own)
 	// Whatever the agent kept, the remembered tuple is applied as a whole (S4).
 	r.settings.force()
 	if len(r.d.Modes.Hidden) > 0 {

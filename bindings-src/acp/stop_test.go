@@ -177,6 +177,61 @@ func TestS4_AfterALoadTheRememberedTupleIsAppliedWhateverTheAgentTells(t *testin
 	})
 }
 
+func TestS4_WhatIsResetAfterARestartGoesBackToTheAgentsOwn(t *testing.T) {
+	restored := func(a *agent, own *abi.Settings) *acptest.Rig {
+		r := a.rig(t)
+		r.Open(func(o *abi.Open) { o.NativeSession, o.Used, o.Generation, o.Own = session, true, 2, own })
+		r.Result("initialize", a.initialize)
+		r.Result("session/load", a.session)
+		return r
+	}
+	submitted := func(r *acptest.Rig, a *agent, s abi.Settings) string {
+		before := len(r.All)
+		r.Submit("t1", s)
+		grant(t, r, a.clone())
+		return r.Sent(before)
+	}
+	eachAgent(t, func(t *testing.T, a *agent) {
+		a = a.clone()
+		a.session = withOption(t, a.session, "model", "m-2")
+		own := &abi.Settings{Model: "m-1"}
+		if sent := submitted(restored(a, own), a, abi.Settings{}); !strings.Contains(sent, `"value":"m-1"`) {
+			t.Errorf("the model stays:\n%s", sent)
+		}
+		// What is still wished is no reset, and what a person chose in the agent itself,
+		// where we never set anything, is the agent's own.
+		if sent := submitted(restored(a, own), a, abi.Settings{Model: "m-2"}); strings.Contains(sent, `"value":"m-1"`) {
+			t.Errorf("the wished model was put back:\n%s", sent)
+		}
+		if sent := submitted(restored(a, nil), a, abi.Settings{}); strings.Contains(sent, `"configId":"model"`) {
+			t.Errorf("a model that was never ours was changed:\n%s", sent)
+		}
+	})
+	kept := func(id, v string) *agent {
+		a := claudeAgent.clone()
+		a.session = withOption(t, a.session, id, v)
+		return a
+	}
+	for _, c := range []struct {
+		id, kept string
+		own      abi.Settings
+		want     string
+	}{
+		{"effort", "high", abi.Settings{Effort: "default"}, `"value":"default"`},
+		{"fast", "on", abi.Settings{Options: []abi.OptionValue{{ID: "fast", Value: "off"}}}, `"value":"off"`},
+	} {
+		a := kept(c.id, c.kept)
+		if sent := submitted(restored(a, &c.own), a, abi.Settings{}); !strings.Contains(sent, `"configId":"`+c.id+`"`) || !strings.Contains(sent, c.want) {
+			t.Errorf("%s stays:\n%s", c.id, sent)
+		}
+	}
+	// A value that the agent offers no more leaves it as it is.
+	a := kept("model", "m-2")
+	if sent := submitted(restored(a, &abi.Settings{Model: "gone"}), a, abi.Settings{}); strings.Contains(sent, `"configId":"model"`) {
+		t.Errorf("sent:\n%s", sent)
+	}
+}
+
 func TestS4_GroksModeIsProvedByAChangeAfterARestore(t *testing.T) {
 	for _, wish := range []string{"plan", "default"} {
 		r := grokAgent.restored(t)

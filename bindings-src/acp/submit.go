@@ -271,7 +271,7 @@ func (r *Reducer) wishedModel(w *abi.Settings) (string, *refusal) {
 		if o == nil {
 			return r.settings.base.model, nil
 		}
-		standard, known := r.settings.base.option(o.id)
+		standard, known := r.settings.base.role(o, r.settings.base.model)
 		if !known {
 			standard = defaultChoice
 		}
@@ -305,9 +305,9 @@ func (r *Reducer) wishedEffort(w *abi.Settings, model string) (string, *refusal)
 		}
 		standard := r.settings.base.effort
 		if o := r.effortOption(); o != nil {
-			standard, _ = r.settings.base.option(o.id)
+			standard, _ = r.settings.base.role(o, standard)
 		}
-		if !r.settings.base.known {
+		if !r.settings.base.known && standard == "" {
 			standard = defaultChoice
 		}
 		if !hasChoice(list, standard) {
@@ -403,7 +403,7 @@ func (r *Reducer) wishedMode(w *abi.Settings) (native, instead string, bad *refu
 		if r.settings.isTouched(wishMode) || r.settings.forceMode {
 			native = r.settings.base.mode
 			if o := r.modeOption(); o != nil {
-				native, _ = r.settings.base.option(o.id)
+				native, _ = r.settings.base.role(o, native)
 			}
 		}
 	case mode == m.Execution.ID:

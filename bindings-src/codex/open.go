@@ -18,6 +18,8 @@ func (r *Reducer) start(o *abi.Open, out *guest.Effects) {
 	r.open.Unsettled = append([]string(nil), o.Unsettled...)
 	r.open.Facts = nil
 	r.open.Settings = abi.Settings{}
+	// What Codex has by itself is its baseline, read anew.
+	r.open.Own = nil
 
 	p := append(r.buf[:0], '{')
 	p = append(jsonwire.AppendKey(p, FieldClientInfo), '{')

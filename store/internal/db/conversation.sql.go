@@ -10,7 +10,7 @@ import (
 )
 
 const conversation = `-- name: Conversation :one
-SELECT id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor, deleted, journal_cut FROM conversation WHERE id = ? AND deleted = 0
+SELECT id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor, deleted, journal_cut, own FROM conversation WHERE id = ? AND deleted = 0
 `
 
 func (q *Queries) Conversation(ctx context.Context, id string) (Conversation, error) {
@@ -35,12 +35,13 @@ func (q *Queries) Conversation(ctx context.Context, id string) (Conversation, er
 		&i.JournalFloor,
 		&i.Deleted,
 		&i.JournalCut,
+		&i.Own,
 	)
 	return i, err
 }
 
 const conversations = `-- name: Conversations :many
-SELECT id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor, deleted, journal_cut FROM conversation WHERE deleted = 0 ORDER BY created_at DESC, id DESC
+SELECT id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev, native_session, native_used, generation, held, hold_reason, last_seq, journal_floor, deleted, journal_cut, own FROM conversation WHERE deleted = 0 ORDER BY created_at DESC, id DESC
 `
 
 func (q *Queries) Conversations(ctx context.Context) ([]Conversation, error) {
@@ -71,6 +72,7 @@ func (q *Queries) Conversations(ctx context.Context) ([]Conversation, error) {
 			&i.JournalFloor,
 			&i.Deleted,
 			&i.JournalCut,
+			&i.Own,
 		); err != nil {
 			return nil, err
 		}
@@ -88,8 +90,8 @@ func (q *Queries) Conversations(ctx context.Context) ([]Conversation, error) {
 const insertConversation = `-- name: InsertConversation :exec
 INSERT INTO conversation (
     id, harness, cwd, real_cwd, title, created_at, updated_at, settings, settings_rev,
-    native_session, native_used, generation, held, hold_reason, last_seq, journal_floor
-) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    native_session, native_used, generation, held, hold_reason, last_seq, journal_floor, own
+) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 `
 
 type InsertConversationParams struct {
@@ -109,6 +111,7 @@ type InsertConversationParams struct {
 	HoldReason    string
 	LastSeq       int64
 	JournalFloor  int64
+	Own           []byte
 }
 
 func (q *Queries) InsertConversation(ctx context.Context, arg InsertConversationParams) error {
@@ -129,6 +132,7 @@ func (q *Queries) InsertConversation(ctx context.Context, arg InsertConversation
 		arg.HoldReason,
 		arg.LastSeq,
 		arg.JournalFloor,
+		arg.Own,
 	)
 	return err
 }
@@ -136,7 +140,7 @@ func (q *Queries) InsertConversation(ctx context.Context, arg InsertConversation
 const updateConversation = `-- name: UpdateConversation :execrows
 UPDATE conversation SET
     harness = ?, cwd = ?, real_cwd = ?, title = ?, created_at = ?, updated_at = ?, settings = ?, settings_rev = ?,
-    native_session = ?, native_used = ?, generation = ?, held = ?, hold_reason = ?, journal_floor = ?
+    native_session = ?, native_used = ?, generation = ?, held = ?, hold_reason = ?, journal_floor = ?, own = ?
 WHERE id = ? AND deleted = 0
 `
 
@@ -155,6 +159,7 @@ type UpdateConversationParams struct {
 	Held          bool
 	HoldReason    string
 	JournalFloor  int64
+	Own           []byte
 	ID            string
 }
 
@@ -174,6 +179,7 @@ func (q *Queries) UpdateConversation(ctx context.Context, arg UpdateConversation
 		arg.Held,
 		arg.HoldReason,
 		arg.JournalFloor,
+		arg.Own,
 		arg.ID,
 	)
 	if err != nil {

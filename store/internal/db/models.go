@@ -44,6 +44,7 @@ type Conversation struct {
 	JournalFloor  int64
 	Deleted       bool
 	JournalCut    int64
+	Own           []byte
 }
 
 type Event struct {
