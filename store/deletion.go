@@ -207,7 +207,7 @@ func removeFirst[R any](list []R, err error, room *int64, size func(R) int64, dr
 // is being removed. While another
 // program reads the data file the log keeps what it holds, and is emptied later.
 // An error means that the removal is not over: the store goes on with it after its
-// next commit, or when it is next opened.
+// next commit, after a pause, or when it is next opened.
 func (s *Store) Removed(ctx context.Context, conversation string) error {
 	r := s.writer.removals.of(conversation)
 	if r == nil {

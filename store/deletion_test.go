@@ -328,6 +328,33 @@ func TestARemovalThatTheDiskStopsIsToldAndGoneOnWith(t *testing.T) {
 	}
 }
 
+func TestARemovalThatAnotherProgramsWriterStopsIsToldAndGoneOnWith(t *testing.T) {
+	s := withConversations(t, store.Options{BusyTimeout: 50 * time.Millisecond}, "c")
+	longTurn(t, s, 200)
+	other := foreign(t, s)
+	var held *sql.Tx
+	s.NotifyCut(func(store.Cut) {
+		var err error
+		if held, err = other.BeginTx(ctx, nil); err != nil { // takes the lock at begin
+			t.Error(err)
+		}
+	})
+	deleteConversation(t, s, "c")
+	if err := s.Removed(ctx, "c"); store.CodeOf(err) != store.CodeBusy {
+		t.Fatalf("the wait ended with %v", err)
+	}
+	if err := held.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	// Nobody writes anything more.
+	if err := s.Removed(ctx, "c"); err != nil {
+		t.Fatal(err)
+	}
+	if n := traces(t, s.Dir(), "xxxxxxxx"); n > 0 {
+		t.Errorf("%d traces are left", n)
+	}
+}
+
 func TestAReaderOfAnotherProgramDoesNotHoldUpADeletion(t *testing.T) {
 	s := withConversations(t, store.Options{}, "c", "d")
 	rowsOf(t, s, "c")

@@ -101,8 +101,13 @@ func (k *walKeeper) idle() {
 		k.due = false
 		return
 	}
-	k.pause = min(max(2*k.pause, firstPause), longestPause)
+	k.pause = longer(k.pause)
 	k.again = time.Now().Add(k.pause)
+}
+
+// longer is the pause after another failure.
+func longer(pause time.Duration) time.Duration {
+	return min(max(2*pause, firstPause), longestPause)
 }
 
 // truncate reports whether the log is empty now.

@@ -103,7 +103,7 @@ func (w *writer) run() {
 		}
 		wait, timed := time.Until(w.flushAt), true
 		if !w.open {
-			wait, timed = w.wal.idleWait()
+			wait, timed = w.idleWait()
 		}
 		if timed {
 			timer.Reset(wait)
@@ -114,6 +114,7 @@ func (w *writer) run() {
 		case <-timer.C:
 			if !w.open {
 				w.wal.idle()
+				w.repeatChores()
 			}
 		}
 	}
@@ -167,11 +168,11 @@ func (w *writer) stop() {
 // runOne runs one closure inside the open transaction, or a new one.
 func (w *writer) runOne(p *Pending) {
 	if err := p.ctx.Err(); err != nil {
-		p.finish(err)
+		w.finish(p, err)
 		return
 	}
 	if err := w.begin(); err != nil {
-		p.finish(err)
+		w.finish(p, err)
 		return
 	}
 	// A savepoint holds every page that is changed after it, in memory. The first
@@ -180,7 +181,7 @@ func (w *writer) runOne(p *Pending) {
 	if !alone {
 		if err := w.st.savepoint.Exec(); err != nil {
 			w.fail(translate(err, "data file"))
-			p.finish(translate(err, "data file"))
+			w.finish(p, translate(err, "data file"))
 			return
 		}
 	}
@@ -219,7 +220,7 @@ func (w *writer) runOne(p *Pending) {
 		}
 	}
 	w.note(err)
-	p.finish(err)
+	w.finish(p, err)
 }
 
 // call runs the closure and turns a panic into an error and a note for the
@@ -305,11 +306,15 @@ func (w *writer) commit() {
 type chore struct {
 	part func(*Tx) error
 	last *Pending
+	// again is when a part that failed is repeated by an idle store, after pause;
+	// zero when none did.
+	again time.Time
+	pause time.Duration
 }
 
 // goOn queues the next part of a chore, if there is more, behind what waits already.
-// After a failure the next commit of anything tries again; what a close leaves is
-// gone on with when the store is opened.
+// After a failure the next commit of anything tries again, or an idle store after a
+// pause; what a close leaves is gone on with when the store is opened.
 func (w *writer) goOn(c *chore, more bool) {
 	if !more || c.last != nil && !c.last.finished() {
 		return
@@ -320,12 +325,53 @@ func (w *writer) goOn(c *chore, more bool) {
 	}
 }
 
+func (w *writer) chores() [2]*chore { return [...]*chore{&w.compaction, &w.removal} }
+
+// finish tells a closure what became of it. Who waits for a removal hears of a part
+// that failed, which nothing may follow for long.
+func (w *writer) finish(p *Pending, err error) {
+	p.finish(err)
+	for _, c := range w.chores() {
+		switch {
+		case p != c.last:
+		case err == nil:
+			c.again, c.pause = time.Time{}, 0
+		default:
+			c.pause = longer(c.pause)
+			c.again = time.Now().Add(c.pause)
+		}
+	}
+	if err != nil && p == w.removal.last {
+		w.removals.fail(err, false)
+	}
+}
+
+// idleWait says how long an idle store waits for what it has to do then, and whether
+// there is anything.
+func (w *writer) idleWait() (wait time.Duration, timed bool) {
+	wait, timed = w.wal.idleWait()
+	for _, c := range w.chores() {
+		if at := time.Until(c.again); !c.again.IsZero() && (!timed || at < wait) {
+			wait, timed = at, true
+		}
+	}
+	return wait, timed
+}
+
+// repeatChores goes on with what failed some time ago.
+func (w *writer) repeatChores() {
+	for _, c := range w.chores() {
+		if !c.again.IsZero() && !time.Now().Before(c.again) {
+			w.goOn(c, true)
+		}
+	}
+}
+
 // fail rolls back the open transaction; all its closures fail with err.
 func (w *writer) fail(err error) {
 	w.rollback()
 	w.note(err)
 	w.finishBatch(err)
-	w.removals.fail(err, false)
 }
 
 func (w *writer) rollback() {
@@ -349,7 +395,7 @@ func (w *writer) note(err error) {
 
 func (w *writer) finishBatch(err error) {
 	for i, p := range w.batch {
-		p.finish(err)
+		w.finish(p, err)
 		w.batch[i] = nil
 	}
 	w.batch = w.batch[:0]
