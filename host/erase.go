@@ -25,6 +25,8 @@ type erasure struct {
 	// done is closed once the conversation is gone for good or stays, for err.
 	done chan struct{}
 	err  error
+	// record goes into its transaction, nil for nothing.
+	record record
 }
 
 // Delete removes a conversation with everything that is kept of it: its journal, turns,
@@ -42,11 +44,17 @@ type erasure struct {
 // Errors: unfinished_work, unknown_conversation, and exit_unproven when its process
 // could not be ended; the conversation stays then.
 func (h *Host) Delete(ctx context.Context, conversation string, r DeleteRequest) error {
+	return h.delete(ctx, conversation, r, nil)
+}
+
+// delete is Delete with a record of the request, so that one which another process has
+// to answer, because this one ended over it, is not told that there is no conversation.
+func (h *Host) delete(ctx context.Context, conversation string, r DeleteRequest, put record) error {
 	c, err := h.actor(ctx, conversation)
 	if err != nil {
 		return err
 	}
-	e, err := ask(ctx, c, func() (*erasure, error) { return c.beginErase(r) })
+	e, err := ask(ctx, c, func() (*erasure, error) { return c.beginErase(r, put) })
 	if running := c.erasing.Load(); err != nil && running != nil && CodeOf(err) == CodeConversationDeleted {
 		// Another request was faster, and it is the same that is wanted.
 		e, err = running, nil
@@ -62,12 +70,17 @@ func (h *Host) Delete(ctx context.Context, conversation string, r DeleteRequest)
 	if e.err != nil {
 		return e.err
 	}
+	return h.removed(ctx, conversation)
+}
+
+// removed returns once nothing of a deleted conversation is left.
+func (h *Host) removed(ctx context.Context, conversation string) error {
 	return storeError(h.store.Removed(ctx, conversation))
 }
 
 // beginErase decides on a deletion. From then on the conversation takes nothing more
 // and ends as at a close.
-func (c *conversation) beginErase(r DeleteRequest) (*erasure, error) {
+func (c *conversation) beginErase(r DeleteRequest, put record) (*erasure, error) {
 	if c.closing {
 		return nil, &Error{Code: CodeClosed}
 	}
@@ -78,7 +91,7 @@ func (c *conversation) beginErase(r DeleteRequest) (*erasure, error) {
 	if what := c.unfinished(); what != "" && !r.Unfinished {
 		return nil, fail(CodeUnfinishedWork, "%s", what)
 	}
-	e := &erasure{done: make(chan struct{})}
+	e := &erasure{done: make(chan struct{}), record: put}
 	c.erasing.Store(e)
 	c.log.Info("the conversation is being deleted")
 	c.beginClose()
@@ -123,7 +136,12 @@ func (h *Host) erase(c *conversation, e *erasure) {
 	<-c.done
 	ctx := context.Background()
 	if e.err = h.proveExits(ctx, c.id); e.err == nil {
-		e.err = storeError(h.store.Write(ctx, func(tx *store.Tx) error { return tx.DeleteConversation(ctx, c.id) }))
+		e.err = storeError(h.store.Write(ctx, func(tx *store.Tx) error {
+			if err := tx.DeleteConversation(ctx, c.id); err != nil || e.record == nil {
+				return err
+			}
+			return e.record(tx)
+		}))
 	}
 	if e.err == nil {
 		h.levels.forget(c.id)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -141,6 +142,39 @@ func TestOverHTTPADeletionCanBeRepeatedWithItsKey(t *testing.T) {
 	}
 	w.fails(host.CodeUnknownConversation, "POST", w.at("/delete"), nil, host.HeaderIdempotencyKey, "k2")
 	w.fails(host.CodeUnknownConversation, "GET", w.at("/turns/x"), nil)
+}
+
+func TestOverHTTPADeletionThatAnEndOfTheHostOvertookIsConfirmedByTheNextOne(t *testing.T) {
+	w := newWeb(t, `{"turns":[{"repeat":true,"steps":[{"burst":{"count":1500,"bytes":20000}},{"wait_interrupt":true}]}]}`,
+		func(cfg *host.Config) { cfg.StopGrace = 100 * time.Millisecond })
+	body := host.DeleteRequest{Unfinished: true}
+	for range 5 {
+		w.untilTurn(w.send("Go").ID, host.TurnRunning)
+		w.until("much was said", func() bool {
+			c, err := w.h.Conversation(t.Context(), w.conv)
+			return err == nil && c.LastSeq > 100
+		})
+		first := make(chan reply, 1)
+		go func() { first <- w.do("POST", w.at("/delete"), body, host.HeaderIdempotencyKey, w.conv) }()
+		w.until("it is gone", func() bool {
+			_, err := w.h.Conversation(t.Context(), w.conv)
+			return host.CodeOf(err) == host.CodeUnknownConversation
+		})
+		w.close()
+		overtaken := (<-first).status != http.StatusOK
+		gone := w.at("/delete")
+		w.conv = ""
+		w.open()
+		w.serve(w.h.Handler())
+		for range 2 {
+			var d host.Deleted
+			w.ok(&d, "POST", gone, body, host.HeaderIdempotencyKey, strings.Split(gone, "/")[3])
+		}
+		if overtaken {
+			return
+		}
+	}
+	t.Fatal("every deletion was over before the host ended, so this proves nothing")
 }
 
 func TestADeletionIsRefusedWhileSomethingIsUnfinishedUnlessThatIsMeant(t *testing.T) {

@@ -187,6 +187,8 @@ type apiCall struct {
 	*http.Request
 	h   *Host
 	key string
+	// record keeps the key, nil without one; only what outlasts its own answer needs it.
+	record record
 }
 
 // serveJSON is how a route with a JSON answer runs: the body is read and checked,
@@ -230,8 +232,13 @@ func serveJSON[B, R any](do func(ctx context.Context, c *apiCall, body *B) (R, e
 		var out any
 		var err error
 		if rt.Key == KeyRecorded && c.key != "" {
-			out, err = s.once(ctx, c.key, r.PathValue("conversation"), fingerprint(rt, r, body),
-				func() (any, error) { return do(ctx, c, &body) },
+			owner := r.PathValue("conversation")
+			if rt.ends {
+				// The keys of a conversation go with it, this one is asked for afterwards.
+				owner = ""
+			}
+			out, err = s.once(ctx, c.key, owner, fingerprint(rt, r, body),
+				func(put record) (any, error) { c.record = put; return do(ctx, c, &body) },
 				func() (any, error) { return again(ctx, c) })
 		} else {
 			out, err = do(ctx, c, &body)

@@ -65,12 +65,26 @@ func fingerprint(rt *Route, r *http.Request, body any) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
+// record keeps the key of a request that succeeded with what the request changes.
+type record func(*store.Tx) error
+
+func (s *server) recordOf(key, conversation, request string) record {
+	return func(tx *store.Tx) error {
+		ctx := context.Background()
+		if _, err := tx.DropIdempotent(ctx, s.h.now().Add(-keyLifetime)); err != nil {
+			return err
+		}
+		return tx.PutIdempotent(ctx, keyPrefix+key, conversation, mustJSON(recorded{request}))
+	}
+}
+
 // once runs do unless a request with this key has succeeded before; then it
 // returns again's view of the present. A second request with the key waits for
 // the first. When the process dies between the commit of do and that of the
 // key, the repeated request runs again: what it finds changed then refuses it
-// (a stale revision, an answered card), so nothing happens twice.
-func (s *server) once(ctx context.Context, key, conversation, request string, do, again func() (any, error)) (any, error) {
+// (a stale revision, an answered card), so nothing happens twice. Where that would
+// be told as a failure do has the key recorded in its own transaction.
+func (s *server) once(ctx context.Context, key, conversation, request string, do func(record) (any, error), again func() (any, error)) (any, error) {
 	unlock, err := s.keys.lock(ctx, keyPrefix+key)
 	if err != nil {
 		return nil, err
@@ -86,17 +100,12 @@ func (s *server) once(ctx context.Context, key, conversation, request string, do
 	if err != nil && !isNotFound(err) {
 		return nil, storeError(err)
 	}
-	out, err := do()
+	put := s.recordOf(key, conversation, request)
+	out, err := do(put)
 	if err != nil {
 		return nil, err
 	}
-	err = s.h.store.Write(ctx, func(tx *store.Tx) error {
-		if _, err := tx.DropIdempotent(ctx, s.h.now().Add(-keyLifetime)); err != nil {
-			return err
-		}
-		return tx.PutIdempotent(ctx, keyPrefix+key, conversation, mustJSON(recorded{request}))
-	})
-	if err != nil {
+	if err := s.h.store.Write(ctx, put); err != nil && store.CodeOf(err) != store.CodeConflict {
 		// The request itself is committed and must not be reported as failed.
 		s.h.cfg.Logger.Warn("an idempotency key could not be recorded", "error", err)
 	}

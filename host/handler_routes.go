@@ -55,7 +55,9 @@ type Route struct {
 	params  []string
 	private bool
 	attach  bool
-	serve   func(*server, *Route, http.ResponseWriter, *http.Request) error
+	// ends: it is the end of the conversation.
+	ends  bool
+	serve func(*server, *Route, http.ResponseWriter, *http.Request) error
 }
 
 // limit bounds the body of a request in bytes. Text may be escaped and bytes come
@@ -186,6 +188,12 @@ func (rt Route) attaches() Route {
 	return rt
 }
 
+// asEnd marks the route that ends a conversation.
+func (rt Route) asEnd() Route {
+	rt.ends = true
+	return rt
+}
+
 // says documents a route that no method of Host stands behind.
 func (rt Route) says(doc string) Route {
 	rt.Doc = doc
@@ -295,8 +303,10 @@ func conversationRoutes() []Route {
 			return c.h.Conversation(ctx, c.conversation())
 		}),
 		changes("deleteConversation", "Delete", conversationPath+"/delete", nil, func(ctx context.Context, c *apiCall, b *DeleteRequest) (Deleted, error) {
-			return Deleted{c.conversation()}, c.h.Delete(ctx, c.conversation(), *b)
-		}, func(_ context.Context, c *apiCall) (Deleted, error) { return Deleted{c.conversation()}, nil }),
+			return Deleted{c.conversation()}, c.h.delete(ctx, c.conversation(), *b, c.record)
+		}, func(ctx context.Context, c *apiCall) (Deleted, error) {
+			return Deleted{c.conversation()}, c.h.removed(ctx, c.conversation())
+		}).asEnd(),
 		changes("pruneJournal", "Prune", conversationPath+"/prune", nil, func(ctx context.Context, c *apiCall, b *PruneRequest) (Pruned, error) {
 			return c.h.Prune(ctx, c.conversation(), *b)
 		}, func(ctx context.Context, c *apiCall) (Pruned, error) {
