@@ -580,6 +580,9 @@ func (r *Reducer) standIn(native string) abi.Permission {
 		wished = r.cur.permission
 	case r.job != nil:
 		wished = r.job.settings.Permission
+	case r.own != nil:
+		// Known only where it goes on from a review.
+		wished = r.own.permission
 	}
 	p := r.permission(wished)
 	if p == nil || p.Support != abi.SupportStandIn || native != "" && p.Mode != native {

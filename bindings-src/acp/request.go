@@ -103,6 +103,7 @@ func (r *Reducer) ask(q *Request, x *abi.Interaction, m *abi.Message, out *guest
 		r.begin(t, m.Method, out)
 		x.Turn, x.NativeTurn, t.shown = t.id, t.native, true
 	}
+	r.quiet = false
 	if q.Session != r.session {
 		q.Session = lists.ID(q.Session)
 	}
@@ -136,14 +137,15 @@ func (r *Reducer) answer(a *abi.Answer, out *guest.Effects) {
 		out.Log(&abi.Log{Text: "an answer came for a request that is not open: " + a.Key})
 		return
 	}
+	r.quiet = false
 	var result []byte
 	switch q.kind {
 	case askPermission:
 		result = r.permit(q, &a.Reply)
 	case askReview:
-		result = r.review(q, a)
+		result = r.review(q, a, out)
 	case askFormReview:
-		result = r.reviewForm(q, a)
+		result = r.reviewForm(q, a, out)
 	case askForm, askURL:
 		result = elicitationResult(a.Reply.Action, a.Reply.Content)
 	case askFeedback:
@@ -156,7 +158,7 @@ func (r *Reducer) answer(a *abi.Answer, out *guest.Effects) {
 		if r.d.Reply != nil {
 			result = r.d.Reply(q, &a.Reply)
 		}
-		r.reviewed(q, a)
+		r.reviewed(q, a, out)
 	}
 	token := q.Token
 	r.forget(a.Key)

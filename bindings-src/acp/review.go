@@ -91,22 +91,22 @@ func (r *Reducer) propose(q *Request, plan string, feedback bool, out *guest.Eff
 }
 
 // review answers a review that is a permission request with its own decision.
-func (r *Reducer) review(q *Request, a *abi.Answer) []byte {
+func (r *Reducer) review(q *Request, a *abi.Answer, out *guest.Effects) []byte {
 	d := q.decision(a.Reply.Decision)
 	if d == nil {
 		return []byte(permissionCancelled)
 	}
-	r.reviewed(q, a)
+	r.reviewed(q, a, out)
 	return selected(d.ID)
 }
 
 // reviewForm answers a review that is a form: the id of the decision is the value.
-func (r *Reducer) reviewForm(q *Request, a *abi.Answer) []byte {
+func (r *Reducer) reviewForm(q *Request, a *abi.Answer, out *guest.Effects) []byte {
 	d := q.decision(a.Reply.Decision)
 	if d == nil {
 		return elicitationResult(abi.ActionCancel, nil)
 	}
-	r.reviewed(q, a)
+	r.reviewed(q, a, out)
 	b := jsonwire.AppendString(jsonwire.AppendKey([]byte{'{'}, q.property), d.ID)
 	return elicitationResult(abi.ActionAccept, append(b, '}'))
 }
@@ -114,16 +114,24 @@ func (r *Reducer) reviewForm(q *Request, a *abi.Answer) []byte {
 // reviewed notes what follows from a decision on a plan. After an approval the
 // remembered permission is put in force where the decision did not (rules 17, 18); the
 // agent first tells that it left planning, then the setter goes out.
-func (r *Reducer) reviewed(q *Request, a *abi.Answer) {
+func (r *Reducer) reviewed(q *Request, a *abi.Answer, out *guest.Effects) {
 	d := q.decision(a.Reply.Decision)
-	if d == nil || r.cur == nil {
+	if d == nil {
 		return
+	}
+	t := r.cur
+	if t == nil {
+		// It was raised again after a restore. The agent goes on from it in a turn of its
+		// own, and what it tells of that is no late replay (S5).
+		r.settled = true
+		t = r.ownTurn("", out)
+		t.reviewed = true
 	}
 	if d.Kind != abi.AllowOnce && d.Kind != abi.AllowAlways {
-		r.cur.rejected = true
+		t.rejected = true
 		return
 	}
-	r.cur.planning = false
+	t.planning = false
 	wished := a.Permission
 	if wished == "" {
 		wished = d.Permission
@@ -131,7 +139,7 @@ func (r *Reducer) reviewed(q *Request, a *abi.Answer) {
 	if wished == "" {
 		return
 	}
-	r.cur.permission = wished
+	t.permission = wished
 	// Hidden modes have no permissions among them, so there is nothing to put back.
 	if p := r.permission(wished); p != nil && len(r.d.Modes.Hidden) == 0 && r.offersMode(p.Mode) {
 		r.mend = p.Mode

@@ -112,6 +112,8 @@ func (r *Reducer) submit(s *abi.Submit, out *guest.Effects) {
 	}
 	r.job = &job{turn: s.Turn, client: s.ClientID, prompt: string(appendPrompt(nil, s.Content)), settings: s.Settings}
 	r.job.settings.Options = append([]abi.OptionValue(nil), s.Settings.Options...)
+	// What a restored review left to do is overtaken by this message's own settings.
+	r.mend = ""
 	r.pump(out)
 }
 

@@ -23,6 +23,8 @@ type tool struct {
 	turn, child                       string
 	// declined: a person refused it.
 	declined bool
+	// own: it was begun in the turn that the agent runs by itself.
+	own bool
 }
 
 func (t *tool) walk(w *savedstate.Walker) {
@@ -38,6 +40,7 @@ func (t *tool) walk(w *savedstate.Walker) {
 	w.Str("turn", &t.turn)
 	w.Str("child", &t.child)
 	w.Bool("declined", &t.declined)
+	w.Bool("own", &t.own)
 }
 
 func (t *tool) call() *ToolCall {
@@ -86,6 +89,7 @@ func (r *Reducer) toolCall(u *update, out *guest.Effects) {
 		r.tools = keepLast(append(r.tools, tool{id: u.tool, turn: at.turn, child: at.child}), maxTools)
 		t = &r.tools[len(r.tools)-1]
 	}
+	t.own = t.own || u.kind == EnumSessionUpdateToolCall && at.live != nil && at.live == r.own
 	if r.merge(t, u) {
 		x := t.item()
 		out.Item(&x)

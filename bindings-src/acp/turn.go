@@ -23,6 +23,9 @@ type turn struct {
 	// rejected: a person rejected the plan of a review, upon which some agents end
 	// the turn as cancelled.
 	rejected bool
+	// reviewed: the agent goes on in it from a review that was raised again after a
+	// restore and that a person decided.
+	reviewed bool
 	// done: its end was told before the answer to the prompt (Q5).
 	done            bool
 	reason, message string
@@ -46,6 +49,7 @@ func (t *turn) walk(w *savedstate.Walker) {
 	w.Bool("stop", &t.stop)
 	w.Bool("cancelled", &t.cancelled)
 	w.Bool("rejected", &t.rejected)
+	w.Bool("reviewed", &t.reviewed)
 	w.Bool("done", &t.done)
 	w.Str("reason", &t.reason)
 	w.Str("message", &t.message)
@@ -308,7 +312,7 @@ func (r *Reducer) ownTurn(native string, out *guest.Effects) *turn {
 func (r *Reducer) quietElapsed(out *guest.Effects) {
 	switch {
 	case r.own == nil:
-	case !r.quiet:
+	case !r.quiet || r.ownWaits():
 		r.quiet = true
 		out.TimerSet(&abi.TimerSet{Name: timerQuiet, AfterMS: quietMS})
 	default:
@@ -316,17 +320,39 @@ func (r *Reducer) quietElapsed(out *guest.Effects) {
 	}
 }
 
+// ownWaits reports whether what goes on from a restored review is silent because it
+// waits for a person or a command: its end would make its next request one that nobody
+// asked for.
+func (r *Reducer) ownWaits() bool {
+	if !r.own.reviewed || r.own.stop {
+		return false
+	}
+	for i := range r.tools {
+		if t := &r.tools[i]; t.own && !finished(t.status) {
+			return true
+		}
+	}
+	return len(r.requests) > 0
+}
+
 func (r *Reducer) endOwn(reason string, out *guest.Effects) {
 	t := r.own
 	r.flush(out)
 	e := abi.TurnEnded{Status: abi.TurnCompleted, StopReason: reason}
-	if t.stop || reason == EnumStopReasonCancelled {
+	if t.stop || reason == EnumStopReasonCancelled && !t.rejected {
 		e.Status = abi.TurnInterrupted
 	}
 	if t.native != "" {
 		r.recent = keepLast(append(r.recent, ended{native: t.native}), maxRecent)
 	}
+	for i := range r.tools {
+		r.tools[i].own = false
+	}
 	r.own, r.quiet = nil, false
+	if r.cur == nil {
+		r.mend = ""
+	}
 	out.TimerClear(&abi.TimerClear{Name: timerQuiet})
 	out.TurnEnded(&e)
+	r.observe(out)
 }
