@@ -35,6 +35,8 @@ type settings struct {
 	left int64
 	// The tuple is applied whatever the agent reports.
 	forceMode, forceModel, forceEffort bool
+	// forced are the options whose setter failed: what they are is not known.
+	forced []string
 }
 
 type base struct {
@@ -82,6 +84,7 @@ func (s *settings) walk(w *savedstate.Walker) {
 	w.Bool("force_mode", &s.forceMode)
 	w.Bool("force_model", &s.forceModel)
 	w.Bool("force_effort", &s.forceEffort)
+	w.Strs("forced", &s.forced)
 }
 
 func (s *settings) option(id string) *configOption {
@@ -96,27 +99,30 @@ func (s *settings) option(id string) *configOption {
 // force makes the next submission apply its whole tuple.
 func (s *settings) force() { s.forceMode, s.forceModel, s.forceEffort = true, true, true }
 
-func (s *settings) touch(id string) {
-	for _, t := range s.touched {
-		if t == id {
-			return
-		}
+func (s *settings) touch(id string)          { s.touched = with(s.touched, id) }
+func (s *settings) untouch(id string)        { s.touched = without(s.touched, id) }
+func (s *settings) isTouched(id string) bool { return has(s.touched, id) }
+
+// with, without and has treat a short list as a set.
+func with(list []string, id string) []string {
+	if has(list, id) {
+		return list
 	}
-	s.touched = append(s.touched, id)
+	return append(list, id)
 }
 
-func (s *settings) untouch(id string) {
-	kept := s.touched[:0]
-	for _, t := range s.touched {
+func without(list []string, id string) []string {
+	kept := list[:0]
+	for _, t := range list {
 		if t != id {
 			kept = append(kept, t)
 		}
 	}
-	s.touched = kept
+	return kept
 }
 
-func (s *settings) isTouched(id string) bool {
-	for _, t := range s.touched {
+func has(list []string, id string) bool {
+	for _, t := range list {
 		if t == id {
 			return true
 		}

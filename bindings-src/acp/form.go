@@ -85,7 +85,7 @@ func (r *Reducer) openElicitation(m *abi.Message, wait bool, out *guest.Effects)
 			return
 		}
 		properties, whole := readProperties(schema)
-		f := &Form{Message: x.Text, Properties: properties, Planning: r.Planning() && r.nativeMode() == r.d.Modes.Planning}
+		f := &Form{Message: x.Text, Properties: properties, Planning: r.plans()}
 		if t := r.find(toolCall, ""); t != nil {
 			f.Tool = t.call()
 		}
@@ -100,6 +100,12 @@ func (r *Reducer) openElicitation(m *abi.Message, wait bool, out *guest.Effects)
 		x.Schema = abi.Raw(`{}`)
 	}
 	r.ask(&q, &x, m, out)
+}
+
+// plans reports whether a turn of ours is in the planning mode, be it that the agent
+// entered it by itself.
+func (r *Reducer) plans() bool {
+	return r.cur != nil && r.d.Modes.Planning != "" && r.nativeMode() == r.d.Modes.Planning
 }
 
 // knownForm opens a form that the dialect knows to be something else, and reports

@@ -256,6 +256,3 @@ func (r *Reducer) Session() string { return r.session }
 
 // OfSession reports whether a notification of a dialect's own is about our session.
 func (r *Reducer) OfSession(id string) bool { return r.session != "" && id == r.session }
-
-// Planning reports whether the running turn was started in planning mode.
-func (r *Reducer) Planning() bool { return r.cur != nil && r.cur.planning }

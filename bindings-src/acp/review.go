@@ -131,7 +131,6 @@ func (r *Reducer) reviewed(q *Request, a *abi.Answer, out *guest.Effects) {
 		t.rejected = true
 		return
 	}
-	t.planning = false
 	wished := a.Permission
 	if wished == "" {
 		wished = d.Permission
@@ -167,7 +166,14 @@ func (r *Reducer) mendAfterReview(out *guest.Effects) {
 	}
 }
 
-// mended takes the report of a difference back.
+// mended takes the report of a difference back, also one that the host made.
 func (r *Reducer) mended(out *guest.Effects) {
+	kept := r.problems[:0]
+	for _, p := range r.problems {
+		if p.Code != codePermissionDiffers {
+			kept = append(kept, p)
+		}
+	}
+	r.problems = kept
 	out.Problem(&abi.Problem{Code: codePermissionDiffers, Field: wishPermission, Resolved: true})
 }

@@ -35,14 +35,7 @@ func (j *job) walk(w *savedstate.Walker) {
 	w.Bool("shaken", &j.shaken)
 }
 
-func (j *job) did(field string) bool {
-	for _, d := range j.done {
-		if d == field {
-			return true
-		}
-	}
-	return false
-}
+func (j *job) did(field string) bool { return has(j.done, field) }
 
 // setter is a call that sets something. turn is the job it is for, empty for one
 // after a review.
@@ -351,10 +344,11 @@ func (r *Reducer) nextOption() (*setter, *refusal) {
 	for i := range j.settings.Options {
 		v := &j.settings.Options[i]
 		o := r.settings.option(v.ID)
-		if o.current == v.Value {
+		done := j.did(optionMark + v.ID)
+		if o.current == v.Value && (done || !has(r.settings.forced, v.ID)) {
 			continue
 		}
-		if j.did(optionMark + v.ID) {
+		if done {
 			return nil, r.notApplied(v.ID, v.Value, o.current)
 		}
 		return &setter{kind: setOption, field: v.ID, id: v.ID, value: v.Value}, nil
@@ -367,7 +361,7 @@ func (r *Reducer) nextOption() (*setter, *refusal) {
 		}
 		// Looked up for what we touched only: both lists are the agent's and can be long.
 		standard, known := r.settings.base.option(o.id)
-		if !known || o.current == standard || !o.offers(standard) {
+		if !known || o.current == standard && !has(r.settings.forced, o.id) || !o.offers(standard) {
 			continue
 		}
 		return &setter{kind: setOption, field: o.id, id: o.id, value: standard}, nil
@@ -618,6 +612,8 @@ func (r *Reducer) setterDone(c *setter, out *guest.Effects) {
 		s.forceModel = false
 	case wishEffort:
 		s.forceEffort = false
+	default:
+		s.forced = without(s.forced, c.id)
 	}
 	if c.kind == setModel && c.effort != "" {
 		s.forceEffort = false
@@ -658,6 +654,13 @@ func (r *Reducer) setterFailed(c *setter, err *abi.CallError, out *guest.Effects
 		s.forceModel = true
 	case wishEffort:
 		s.forceEffort = true
+	default:
+		s.forced = with(s.forced, c.id)
+	}
+	if err.Local != "" {
+		// It may have been set all the same, and is then to be put back once it is wished
+		// no more.
+		r.touched(c)
 	}
 	if err.Code == codeAuthRequired && err.Local == "" {
 		r.signInProblem(out, errorText(err))
@@ -690,15 +693,16 @@ func (r *Reducer) setterRefused(c *setter, bad *refusal, out *guest.Effects) {
 func (r *Reducer) prompt(out *guest.Effects) {
 	j := r.job
 	r.job = nil
-	r.resolve(out, func(p *abi.Problem) bool { return p.Needs == abi.NeedsChoice })
+	// What the last turn did not work under is told of no other.
+	r.resolve(out, func(p *abi.Problem) bool {
+		return p.Needs == abi.NeedsChoice || p.Code == codeModelDiffers || p.Code == codePermissionDiffers
+	})
 	r.settled = true
-	native := r.nativeMode()
 	permission := j.settings.Permission
 	if permission == "" {
 		permission = abi.PermissionDefault
 	}
-	t := &turn{id: j.turn, client: j.client, permission: permission, model: j.settings.Model,
-		planning: r.d.Modes.Planning != "" && native == r.d.Modes.Planning}
+	t := &turn{id: j.turn, client: j.client, permission: permission, model: j.settings.Model}
 	p := append(r.buf[:0], '{')
 	p = jsonwire.AppendField(p, FieldSessionID, r.session)
 	p = append(jsonwire.AppendKey(p, FieldPrompt), j.prompt...)

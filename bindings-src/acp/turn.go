@@ -14,8 +14,7 @@ type turn struct {
 	id, client, native string
 	permission         abi.Permission
 	// model is the one that was wished for it.
-	model    string
-	planning bool
+	model string
 	// accepted: delivery was reported. started: the agent works on it.
 	accepted, started bool
 	// stop: a stop came. cancelled: session/cancel was sent, which is done once.
@@ -43,7 +42,6 @@ func (t *turn) walk(w *savedstate.Walker) {
 	w.Str("native", &t.native)
 	savedstate.Text(w, "permission", &t.permission)
 	w.Str("model", &t.model)
-	w.Bool("planning", &t.planning)
 	w.Bool("accepted", &t.accepted)
 	w.Bool("started", &t.started)
 	w.Bool("stop", &t.stop)
