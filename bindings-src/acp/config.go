@@ -37,6 +37,8 @@ type settings struct {
 	forceMode, forceModel, forceEffort bool
 	// forced are the options whose setter failed: what they are is not known.
 	forced []string
+	// asked: the mode was set once to learn what there is to set.
+	asked bool
 }
 
 type base struct {
@@ -85,6 +87,7 @@ func (s *settings) walk(w *savedstate.Walker) {
 	w.Bool("force_model", &s.forceModel)
 	w.Bool("force_effort", &s.forceEffort)
 	w.Strs("forced", &s.forced)
+	w.Bool("asked", &s.asked)
 }
 
 func (s *settings) option(id string) *configOption {
@@ -457,15 +460,22 @@ func (s *settings) readModels(raw []byte, images bool) (models []abi.ModelChoice
 	return models, current
 }
 
-// optionsNotified takes a whole list that the agent sent by itself.
+// optionsNotified takes a whole list that the agent sent by itself. One of which
+// nothing can be read says nothing (T3); an empty one says that there are no options.
 func (r *Reducer) optionsNotified(raw []byte, out *guest.Effects) {
 	list := r.settings.readOptions(raw)
-	if len(list) == 0 && !r.settings.modern {
+	if len(list) == 0 && (!r.settings.modern || !emptyList(raw)) {
 		return
 	}
 	r.settings.modern, r.settings.options = true, list
 	r.settings.lists++
 	r.changed(out)
+}
+
+func emptyList(raw []byte) bool {
+	var d jsonwire.Decoder
+	d.Reset(raw)
+	return d.BeginArray() && !d.NextElem()
 }
 
 // modeNotified takes a mode that the agent says is in force.

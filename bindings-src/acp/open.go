@@ -277,7 +277,12 @@ func (r *Reducer) sessionRestored(result []byte, err *abi.CallError, out *guest.
 		r.restoreFailed(err, out)
 		return
 	}
+	told, list := r.settings.lists > 0, r.settings.options
 	r.readSession(result)
+	if told {
+		// A list that came by notification while it loaded is newer than this answer (P10).
+		r.settings.options = list
+	}
 	r.settings.recall(r.open.Own)
 	// Whatever the agent kept, the remembered tuple is applied as a whole (S4).
 	r.settings.force()

@@ -145,9 +145,6 @@ func TestS4_AfterALoadTheRememberedTupleIsAppliedWhateverTheAgentTells(t *testin
 					result = withOption(t, withOption(t, a.session, a.setMode, "plan"), "model", "m-2")
 				}
 			case "null":
-				if a == claudeAgent || a == kimchiAgent {
-					continue // without options there is nothing to set
-				}
 				result = "null"
 			}
 			r := a.rig(t)
@@ -162,12 +159,14 @@ func TestS4_AfterALoadTheRememberedTupleIsAppliedWhateverTheAgentTells(t *testin
 			}
 			before := len(r.All)
 			s := abi.Settings{Mode: "plan", Model: "m-2"}
-			if loaded == "null" {
+			if loaded == "null" && a == grokAgent {
 				s.Model = ""
 			}
 			r.Submit("t1", s)
 			b := a.clone()
-			b.session = result
+			if loaded != "null" {
+				b.session = result
+			}
 			grant(t, r, b)
 			sent := r.Sent(before)
 			if s.Model != "" && !strings.Contains(sent, `"value":"m-2"`) || !strings.Contains(sent, `"plan"}`) {
@@ -229,6 +228,51 @@ func TestS4_WhatIsResetAfterARestartGoesBackToTheAgentsOwn(t *testing.T) {
 	a := kept("model", "m-2")
 	if sent := submitted(restored(a, &abi.Settings{Model: "gone"}), a, abi.Settings{}); strings.Contains(sent, `"configId":"model"`) {
 		t.Errorf("sent:\n%s", sent)
+	}
+}
+
+func TestS4_ARestoredAgentThatTellsNothingAndTakesNoOptionIsSentWhatNeedsNone(t *testing.T) {
+	for _, a := range []*agent{claudeAgent, kimchiAgent} {
+		for name, fail := range map[string]func(r *acptest.Rig){
+			"refused": func(r *acptest.Rig) {
+				r.Fail("session/set_config_option", abi.CallError{Code: -32601, Message: "no"})
+			},
+			"no answer": func(r *acptest.Rig) {
+				r.Fail("session/set_config_option", abi.CallError{Local: "timeout"})
+			},
+			"taken and not told": func(r *acptest.Rig) {
+				r.Result("session/set_config_option", "{}")
+				r.Timer("evidence")
+			},
+		} {
+			t.Run(a.name+" "+name, func(t *testing.T) {
+				r := a.rig(t)
+				r.Open(func(o *abi.Open) { o.NativeSession, o.Used, o.Generation = session, true, 2 })
+				r.Result("initialize", a.initialize)
+				r.Result("session/load", "null")
+				r.Submit("t1", abi.Settings{Mode: "plan"})
+				fail(r)
+				d := acptest.Only(r.All, acptest.Delivery)
+				if len(d) != 1 || d[0].Status != abi.DeliveryNotSent || d[0].Code != "unknown_mode" || r.Waits("session/prompt") != nil {
+					t.Fatalf("plan: deliveries %+v", d)
+				}
+				// It is tried once.
+				r.Submit("t2", abi.Settings{})
+				if r.Waits("session/prompt") == nil {
+					t.Errorf("no prompt:\n%s", r.Log)
+				}
+			})
+		}
+	}
+}
+
+func TestP10_AListToldWhileASessionLoadsIsNewerThanTheAnswer(t *testing.T) {
+	r := claudeAgent.rig(t)
+	r.Open(func(o *abi.Open) { o.NativeSession, o.Used, o.Generation = session, true, 2 })
+	r.Result("initialize", claudeAgent.initialize)
+	r.Replay("session/update", optionsUpdate(t, withOption(t, claudeAgent.session, "model", "m-2")))
+	if o := acptest.One(t, r.Result("session/load", claudeAgent.session), acptest.Observed); o.Model != "m-2" {
+		t.Errorf("observed %+v", o)
 	}
 }
 

@@ -50,6 +50,8 @@ type setter struct {
 	lists, notices int64
 	// answered: it was taken, the evidence is missing.
 	answered bool
+	// blind: the agent did not tell that there is such an option.
+	blind bool
 }
 
 // The kinds of setters.
@@ -71,6 +73,7 @@ func (c *setter) walk(w *savedstate.Walker) {
 	w.Int("lists", &c.lists)
 	w.Int("notices", &c.notices)
 	w.Bool("answered", &c.answered)
+	w.Bool("blind", &c.blind)
 }
 
 // Fields of the tuple, as a problem names them.
@@ -186,6 +189,10 @@ func (r *Reducer) failJob(bad *refusal, out *guest.Effects) {
 // last, so that nothing runs in a wider mode under a wrong model.
 func (r *Reducer) next(out *guest.Effects) (*setter, *refusal) {
 	j, s := r.job, &r.settings
+	if c := r.blindSetter(&j.settings); c != nil {
+		s.asked = true
+		return c, nil
+	}
 	model, bad := r.wishedModel(&j.settings)
 	if bad != nil {
 		return nil, bad
@@ -239,6 +246,28 @@ func (r *Reducer) next(out *guest.Effects) (*setter, *refusal) {
 		r.resolve(out, func(p *abi.Problem) bool { return p.Code == codePermission && p.Needs == abi.NeedsNothing })
 	}
 	return nil, nil
+}
+
+// blindSetter sets the mode once in a restored session of which the agent told nothing:
+// its answer to that has the options. Where it takes no such option, the submission
+// goes on with what is known.
+func (r *Reducer) blindSetter(w *abi.Settings) *setter {
+	s, m := &r.settings, &r.d.Modes
+	if r.restored != abi.RestoredResumed || m.Option == "" || s.modern || s.asked || len(s.modes) > 0 {
+		return nil
+	}
+	native := w.Mode
+	if native == "" || native == m.Execution.ID {
+		p := r.permission(w.Permission)
+		if p == nil {
+			return nil
+		}
+		native = p.Mode
+	}
+	if native == "" {
+		return nil
+	}
+	return &setter{kind: setOption, field: wishMode, id: m.Option, value: native, blind: true}
 }
 
 const (
@@ -509,7 +538,7 @@ func (r *Reducer) setterAnswered(result []byte, err *abi.CallError, out *guest.E
 		if list := s.readOptions(Member(result, FieldConfigOptions)); len(list) > 0 && s.lists == c.lists {
 			// A list that came by notification since is newer than this answer (P10).
 			mode, notices := r.nativeMode(), s.notices
-			s.options = list
+			s.modern, s.options = true, list
 			if o := r.modeOption(); o != nil && notices != c.notices {
 				o.current = mode
 			}
@@ -618,7 +647,8 @@ func (r *Reducer) setterDone(c *setter, out *guest.Effects) {
 	if c.kind == setModel && c.effort != "" {
 		s.forceEffort = false
 	}
-	if j := r.job; j != nil && j.turn == c.turn {
+	// What a blind one set is checked again: its place is after the model.
+	if j := r.job; j != nil && j.turn == c.turn && !c.blind {
 		switch {
 		case c.kind == setShake:
 			j.shaken = true
@@ -643,6 +673,10 @@ func (r *Reducer) setterDone(c *setter, out *guest.Effects) {
 // setterFailed handles an error, a timeout among them. What is in force is not known
 // then, so the next submission sets it again (P7).
 func (r *Reducer) setterFailed(c *setter, err *abi.CallError, out *guest.Effects) {
+	if c.blind {
+		r.pump(out)
+		return
+	}
 	s := &r.settings
 	switch c.field {
 	case wishMode:
@@ -680,7 +714,9 @@ func (r *Reducer) setterFailed(c *setter, err *abi.CallError, out *guest.Effects
 
 // setterRefused ends the submission that a setter was for.
 func (r *Reducer) setterRefused(c *setter, bad *refusal, out *guest.Effects) {
-	if c.turn == "" {
+	if c.blind {
+		// Nothing is known now that was not before.
+	} else if c.turn == "" {
 		r.problem(out, abi.Problem{Code: codePermissionDiffers, Field: wishPermission, Message: bad.message, Needs: abi.NeedsNothing})
 		r.observe(out)
 	} else if r.job != nil && r.job.turn == c.turn {
