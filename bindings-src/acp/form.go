@@ -81,12 +81,12 @@ func (r *Reducer) openElicitation(m *abi.Message, wait bool, out *guest.Effects)
 			q.Tool = q.url
 		}
 	case mode == EnumCreateElicitationRequestModeForm || schema != nil:
-		if wait && r.holdForm(m, toolCall, out) {
+		if wait && r.holdForm(m, q.Session, toolCall, out) {
 			return
 		}
 		properties, whole := readProperties(schema)
 		f := &Form{Message: x.Text, Properties: properties, Planning: r.plans()}
-		if t := r.find(toolCall, ""); t != nil {
+		if t := r.find(toolCall, r.foreign(q.Session)); t != nil {
 			f.Tool = t.call()
 		}
 		if whole && scoped && r.cameFromUs(&q) && r.knownForm(&q, &x, f, m, out) {

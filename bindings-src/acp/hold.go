@@ -26,8 +26,8 @@ func (h *heldForm) walk(w *savedstate.Walker) {
 }
 
 // holdForm keeps a form back until its tool call is known and reports whether it did.
-func (r *Reducer) holdForm(m *abi.Message, toolCall string, out *guest.Effects) bool {
-	if r.d.Questionnaire == nil || toolCall == "" || r.find(toolCall, "") != nil {
+func (r *Reducer) holdForm(m *abi.Message, session, toolCall string, out *guest.Effects) bool {
+	if r.d.Questionnaire == nil || toolCall == "" || r.find(toolCall, r.foreign(session)) != nil {
 		return false
 	}
 	if r.cur == nil || r.cur.cancelled || len(r.held) == maxHeld {

@@ -108,13 +108,10 @@ func readPermissionOption(d *jsonwire.Decoder) (o Option, ok bool) {
 // describedTool merges what a request says of its tool call into what was told before:
 // the request of some agents has less than an earlier update (seen).
 func (r *Reducer) describedTool(q *Request, u *update) *tool {
-	child := ""
-	if q.Session != "" && q.Session != r.session {
-		child = lists.ID(q.Session)
-	}
+	child := r.foreign(q.Session)
 	t := r.find(u.tool, child)
-	if t == nil {
-		t = &tool{id: u.tool, child: child, turn: r.current()}
+	if t == nil || r.over(t) {
+		t = &tool{id: u.tool, child: child, session: child, turn: r.current()}
 		if u.tool != "" {
 			r.tools = keepLast(append(r.tools, *t), maxTools)
 			t = &r.tools[len(r.tools)-1]
@@ -149,7 +146,7 @@ func (r *Reducer) permit(q *Request, reply *abi.Reply) []byte {
 		return []byte(permissionCancelled)
 	}
 	if d.Kind == abi.RejectOnce || d.Kind == abi.RejectAlways {
-		if t := r.find(q.Tool, ""); t != nil {
+		if t := r.find(q.Tool, r.foreign(q.Session)); t != nil {
 			t.declined = true
 		}
 		if d.Feedback {

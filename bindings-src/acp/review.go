@@ -34,7 +34,7 @@ func planOf(t *ToolCall) string {
 func (r *Reducer) replan(t *tool, out *guest.Effects) {
 	for i := len(r.requests) - 1; i >= 0; i-- {
 		q := &r.requests[i]
-		if q.kind != askReview || q.Tool != t.id {
+		if q.kind != askReview || q.Tool != t.id || r.foreign(q.Session) != t.session {
 			continue
 		}
 		if plan := planOf(t.call()); plan != "" && plan != q.Note {

@@ -101,7 +101,7 @@ type agentCaps struct{ load, resume, list, close, images bool }
 type ended struct{ native, turn string }
 
 // place remembers where a message or a tool call belongs.
-type place struct{ id, turn, child string }
+type place struct{ id, turn, child, session string }
 
 // Save appends the session state as JSON.
 func (r *Reducer) Save(dst []byte) []byte {
@@ -179,6 +179,7 @@ func (s *state) walk(w *savedstate.Walker) {
 		w.Str("id", &p.id)
 		w.Str("turn", &p.turn)
 		w.Str("child", &p.child)
+		w.Str("session", &p.session)
 	})
 	savedstate.List(w, "tools", &s.tools, func(w *savedstate.Walker, t *tool) { t.walk(w) })
 	savedstate.List(w, "held", &s.held, func(w *savedstate.Walker, h *heldForm) { h.walk(w) })

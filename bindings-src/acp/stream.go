@@ -41,7 +41,12 @@ func (r *Reducer) chunk(u *update, channel abi.Channel, out *guest.Effects) {
 	if len(u.text) == 0 {
 		return
 	}
-	at := r.scopeOf(u, r.placeOf(u.message), out)
+	known := r.placeOf(u.message)
+	if known != nil && known.session != r.foreign(u.session) {
+		// Sessions keep their own ids.
+		known = nil
+	}
+	at := r.scopeOf(u, known, out)
 	if r.d.Tool != nil && u.meta != nil && at.child == "" {
 		_, at.child = r.d.Tool(u.meta)
 	}
@@ -54,7 +59,7 @@ func (r *Reducer) chunk(u *update, channel abi.Channel, out *guest.Effects) {
 	s := &r.stream
 	if s.item == "" || s.channel != channel || s.message != u.message || s.turn != at.turn || s.child != at.child || len(s.text) > maxStream {
 		r.flush(out)
-		r.openStream(u.message, channel, at)
+		r.openStream(u, channel, at)
 	}
 	s.text = append(s.text, u.text...)
 	out.DeltaText(&abi.Delta{Turn: at.turn, Item: s.item, Channel: channel}, u.text)
@@ -69,7 +74,8 @@ func channelItem(c abi.Channel) abi.ItemType {
 
 // openStream begins an item under an id that was not used before: a message can go on
 // after a tool call under the id it had.
-func (r *Reducer) openStream(message string, channel abi.Channel, at scope) {
+func (r *Reducer) openStream(u *update, channel abi.Channel, at scope) {
+	message := u.message
 	r.streams++
 	id := message
 	if channel == abi.ChannelReasoning {
@@ -81,7 +87,7 @@ func (r *Reducer) openStream(message string, channel abi.Channel, at scope) {
 		}
 		id += "/" + string(jsonwire.AppendInt(nil, r.streams))
 	}
-	r.messages = keepLast(append(r.messages, place{id: id, turn: at.turn, child: at.child}), maxMessages)
+	r.messages = keepLast(append(r.messages, place{id: id, turn: at.turn, child: at.child, session: r.foreign(u.session)}), maxMessages)
 	r.stream = stream{item: id, message: message, channel: channel, turn: at.turn, child: at.child, text: r.stream.text[:0]}
 }
 

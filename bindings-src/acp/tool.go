@@ -21,8 +21,12 @@ type tool struct {
 	id, name, title, kind, status     string
 	input, output, content, locations string
 	turn, child                       string
+	// session is the one of a child that has it, "" for ours.
+	session string
 	// declined: a person refused it.
 	declined bool
+	// cut: its turn was stopped before it ended.
+	cut bool
 	// own: it was begun in the turn that the agent runs by itself.
 	own bool
 }
@@ -39,7 +43,9 @@ func (t *tool) walk(w *savedstate.Walker) {
 	w.Str("locations", &t.locations)
 	w.Str("turn", &t.turn)
 	w.Str("child", &t.child)
+	w.Str("session", &t.session)
 	w.Bool("declined", &t.declined)
+	w.Bool("cut", &t.cut)
 	w.Bool("own", &t.own)
 }
 
@@ -48,18 +54,32 @@ func (t *tool) call() *ToolCall {
 		Input: []byte(t.input), Output: []byte(t.output), Content: []byte(t.content), Locations: []byte(t.locations)}
 }
 
+// foreign is the session of a child as it is kept, "" for ours.
+func (r *Reducer) foreign(session string) string {
+	if session == "" || session == r.session {
+		return ""
+	}
+	return lists.ID(session)
+}
+
 // find looks a tool call up. Sessions keep their own ids; a model's call ids repeat.
-func (r *Reducer) find(id, child string) *tool {
+func (r *Reducer) find(id, session string) *tool {
 	if id == "" {
 		return nil
 	}
 	id = lists.ID(id)
 	for i := len(r.tools) - 1; i >= 0; i-- {
-		if t := &r.tools[i]; t.id == id && (child == "" || t.child == child) {
+		if t := &r.tools[i]; t.id == id && t.session == session {
 			return t
 		}
 	}
 	return nil
+}
+
+// over reports whether a call is one of an earlier turn that goes on no more: the same
+// id is another call then.
+func (r *Reducer) over(t *tool) bool {
+	return (finished(t.status) || t.cut) && (r.cur == nil || t.turn != r.cur.id)
 }
 
 // toolCall handles tool_call and tool_call_update: what is told replaces what was,
@@ -68,25 +88,21 @@ func (r *Reducer) toolCall(u *update, out *guest.Effects) {
 	if u.tool == "" {
 		return
 	}
-	child := ""
-	if u.session != r.session {
-		child = lists.ID(u.session)
-	}
-	t := r.find(u.tool, child)
-	if t != nil && u.kind == EnumSessionUpdateToolCall && finished(t.status) && (r.cur == nil || t.turn != r.cur.id) {
-		// The same id in a later turn is another call.
+	session := r.foreign(u.session)
+	t := r.find(u.tool, session)
+	if t != nil && u.kind == EnumSessionUpdateToolCall && r.over(t) {
 		t = nil
 	}
 	var known *place
 	if t != nil {
-		known = &place{id: t.id, turn: t.turn, child: t.child}
+		known = &place{id: t.id, turn: t.turn, child: t.child, session: t.session}
 	}
 	at := r.scopeOf(u, known, out)
 	if u.kind == EnumSessionUpdateToolCall {
 		r.flush(out)
 	}
 	if t == nil {
-		r.tools = keepLast(append(r.tools, tool{id: u.tool, turn: at.turn, child: at.child}), maxTools)
+		r.tools = keepLast(append(r.tools, tool{id: u.tool, turn: at.turn, child: at.child, session: session}), maxTools)
 		t = &r.tools[len(r.tools)-1]
 	}
 	t.own = t.own || u.kind == EnumSessionUpdateToolCall && at.live != nil && at.live == r.own
@@ -199,11 +215,12 @@ func (r *Reducer) trim(t *tool) {
 func (t *tool) forget() { t.input, t.output, t.content, t.locations = "", "", "", "" }
 
 // closeTools drops the details of the calls of a turn that is over; late updates only
-// need to find their place.
-func (r *Reducer) closeTools(turn string) {
+// need to find their place. A stop cuts off those that run.
+func (r *Reducer) closeTools(turn string, stopped bool) {
 	for i := range r.tools {
 		if t := &r.tools[i]; t.turn == turn {
 			t.forget()
+			t.cut = t.cut || stopped
 		}
 	}
 }

@@ -248,7 +248,7 @@ func (r *Reducer) end(t *turn, out *guest.Effects) {
 	if t.native != "" {
 		r.recent = keepLast(append(r.recent, ended{native: t.native, turn: t.id}), maxRecent)
 	}
-	r.closeTools(t.id)
+	r.closeTools(t.id, t.stop)
 	r.cur, r.mend, r.chain, r.rejected = nil, "", nil, ""
 	out.TurnEnded(&e)
 	r.observe(out)

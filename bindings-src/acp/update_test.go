@@ -475,3 +475,77 @@ func TestT7_ATurnWithoutAWordIsSaidToBeEmptyAndNoOtherIs(t *testing.T) {
 		}
 	})
 }
+
+func TestTheIdOfACallThatAStopCutOffIsAnotherCallInTheNextTurn(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		eachAgent(t, func(t *testing.T, a *agent) {
+			r := begin(t, a, abi.Settings{})
+			r.Notify("session/update", toolCall("c1", "execute", "pending"))
+			r.Stop("t1")
+			r.Result("session/prompt", `{"stopReason":"cancelled"}`)
+			r.Submit("t2", abi.Settings{})
+			grant(t, r, a.clone())
+			if asked {
+				r.Ask("7", "session/request_permission", permission("c1", "execute"))
+			}
+			call := toolCall("c1", "execute", "in_progress")
+			if a == grokAgent {
+				call = strings.Replace(call, `"sessionId":"s-1",`, `"sessionId":"s-1","_meta":{"promptId":"client-t2"},`, 1)
+			}
+			if i := acptest.One(t, r.Notify("session/update", call), acptest.Item); i.Turn != "t2" {
+				t.Errorf("asked %v: item %+v", asked, i)
+			}
+			// One that a stop did not cut off goes on where it began (T6).
+			r.Notify("session/update", toolCall("c2", "execute", "pending"))
+			r.Result("session/prompt", endTurn)
+			if i := acptest.One(t, r.Notify("session/update", updateParams(`{"sessionUpdate":"tool_call_update","toolCallId":"c2","status":"completed"}`)), acptest.Item); i.Turn != "t2" {
+				t.Errorf("asked %v: item %+v", asked, i)
+			}
+		})
+	}
+}
+
+func TestTheSessionOfAChildHasIdsOfItsOwn(t *testing.T) {
+	eachAgent(t, func(t *testing.T, a *agent) {
+		r := begin(t, a, abi.Settings{})
+		child := func(params string) string { return strings.Replace(params, `"sessionId":"s-1"`, `"sessionId":"s-2"`, 1) }
+		r.Notify("session/update", child(toolCall("c1", "execute", "pending")))
+		ours := acptest.One(t, r.Notify("session/update", toolCall("c1", "edit", "pending")), acptest.Item)
+		if ours.Child != "" || ours.ID != "c1" {
+			t.Errorf("our call %+v", ours)
+		}
+		theirs := acptest.One(t, r.Notify("session/update", child(updateParams(`{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"completed"}`))), acptest.Item)
+		if theirs.Child != "s-2" || theirs.ID != "s-2/c1" || theirs.Type != abi.ItemCommand {
+			t.Errorf("the child's call %+v", theirs)
+		}
+		// A refusal counts for the call it is about.
+		_, effects := r.Ask("7", "session/request_permission", child(permission("c1", "execute")))
+		r.Answer(acptest.One(t, effects, acptest.Opened).Key, abi.Reply{Decision: "no"})
+		if i := acptest.One(t, r.Notify("session/update", updateParams(`{"sessionUpdate":"tool_call_update","toolCallId":"c1","status":"failed"}`)), acptest.Item); i.Status != abi.ItemFailed {
+			t.Errorf("our call %+v", i)
+		}
+		r.Notify("session/update", child(chunk("child words")))
+		r.Notify("session/update", chunk("our words"))
+		for _, i := range acptest.Only(r.Result("session/prompt", endTurn), acptest.Item) {
+			if i.Child != "" || i.Text != "our words" {
+				t.Errorf("our message %+v", i)
+			}
+		}
+	})
+}
+
+func TestT3_AListOfOptionsThatCannotBeReadLeavesWhatIsKnown(t *testing.T) {
+	for _, list := range []string{`null`, `"x"`, `[{}]`, `{}`} {
+		r := claudeAgent.ready(t)
+		if e := r.Notify("session/update", updateParams(`{"sessionUpdate":"config_option_update","configOptions":`+list+`}`)); len(e) != 0 {
+			t.Errorf("%s: %s", list, abi.AppendEffects(nil, e))
+		}
+		r.Submit("t1", abi.Settings{Mode: "plan"})
+		grant(t, r, claudeAgent.clone())
+	}
+	// An empty list is one.
+	r := claudeAgent.ready(t)
+	if c := acptest.One(t, r.Notify("session/update", updateParams(`{"sessionUpdate":"config_option_update","configOptions":[]}`)), acptest.Catalog); len(c.Models) != 0 {
+		t.Errorf("catalog %+v", c)
+	}
+}

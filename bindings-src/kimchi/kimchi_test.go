@@ -230,6 +230,22 @@ func TestP1_ThePlanFormIsAReviewOfWhatTheAgentSaidLast(t *testing.T) {
 	}
 }
 
+func TestP1_ATurnThatKimchiPromotedToPlanHasAReviewToo(t *testing.T) {
+	r := running(t, "default", abi.PermissionDefault)
+	r.Notify("session/update", told("plan"))
+	_, effects := r.Ask("0", "elicitation/create", `{"requestId":"r","sessionId":"s-1","mode":"form","message":"Plan ready","requestedSchema":{"type":"object","properties":{"value":`+choices+`}}}`)
+	x := acptest.One(t, effects, acptest.Opened)
+	acptest.One(t, effects, acptest.Proposal)
+	if x.Type != abi.InteractionReview {
+		t.Fatalf("interaction %+v", x)
+	}
+	// Kimchi goes to auto by itself; the remembered permission is put back.
+	r.Approve(x.Key, "Execute", abi.PermissionDefault)
+	if c := acptest.One(t, r.Notify("session/update", told("auto")), acptest.Call); !strings.Contains(string(c.Params), `"value":"default"`) {
+		t.Errorf("call %s", c.Params)
+	}
+}
+
 func TestAPlanFormIsAReviewOnlyWhilePlanning(t *testing.T) {
 	if x := form(t, running(t, "default", ""), "Plan ready", choices); x.Type != abi.InteractionForm {
 		t.Errorf("interaction %+v", x)
