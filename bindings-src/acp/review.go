@@ -136,7 +136,8 @@ func (r *Reducer) reviewed(q *Request, a *abi.Answer, out *guest.Effects) {
 		wished = d.Permission
 	}
 	if wished == "" {
-		return
+		// As for a prompt: none is the default one.
+		wished = abi.PermissionDefault
 	}
 	t.permission = wished
 	// Hidden modes have no permissions among them, so there is nothing to put back.
