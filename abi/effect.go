@@ -231,7 +231,9 @@ type ProgressStep struct {
 }
 
 // InteractionClosed says that the provider closed an interaction, or confirms
-// how it ended.
+// how it ended. One that says of a URL consent that nobody answered yet that it was
+// answered is followed by an answer event with the action accept, because the
+// provider waits for its reply.
 type InteractionClosed struct {
 	// Key is that of the interaction.
 	Key         string      `json:"key"`

@@ -136,6 +136,10 @@ func (c *conversation) closeCard(k *card, d abi.Disposition, evidence string) {
 	}
 }
 
+// RuleElsewhere is the rule by which a URL consent is accepted that the person gave
+// elsewhere: only the agent's reply is still missing then.
+const RuleElsewhere = "elsewhere"
+
 // onInteractionClosed takes the provider's word for how a card ended. An answer
 // that was claimed before is not contradicted.
 func (c *conversation) onInteractionClosed(e *abi.InteractionClosed) {
@@ -144,8 +148,16 @@ func (c *conversation) onInteractionClosed(e *abi.InteractionClosed) {
 		return
 	}
 	if k.State == store.InteractionOpen && k.withdrawn == "" {
+		if k.ask.Type == abi.InteractionURL && k.ask.Route == abi.RouteNative && e.Disposition == abi.DispositionAnswered {
+			// The consent was given elsewhere, and the agent waits for its reply (A3).
+			c.answerAutomatically(k, abi.Reply{Action: abi.ActionAccept}, RuleElsewhere)
+			return
+		}
 		// Nothing waits for a reply any more.
-		delete(c.sess.requests, k.ask.Token)
+		if q := c.sess.requests[k.ask.Token]; q != nil {
+			delete(c.sess.requests, k.ask.Token)
+			c.sess.requestBytes -= q.size
+		}
 	}
 	if k.State == store.InteractionClaimed && e.Disposition != abi.DispositionAnswered && k.withdrawn == "" {
 		// Our answer and the provider's closing crossed: the reply that was

@@ -189,6 +189,11 @@ func TestRule15_FormsAndURLsPassThroughUntouched(t *testing.T) {
 		if c := acptest.One(t, r.Notify("elicitation/complete", `{"elicitationId":"e1"}`), acptest.Closed); c.Key != x.Key || c.Disposition != abi.DispositionAnswered {
 			t.Errorf("closed %+v", c)
 		}
+		acptest.None(t, r.Notify("elicitation/complete", `{"elicitationId":"e1"}`), acptest.Closed)
+		// The agent waits for its reply all the same, which the host gives (A3).
+		if reply := acptest.One(t, r.Answer(x.Key, abi.Reply{Action: abi.ActionAccept}), acptest.Reply); string(reply.Result) != `{"action":"accept"}` {
+			t.Errorf("reply %s", reply.Result)
+		}
 		// One that belongs to no session, or a URL outside of a turn, is the session's.
 		r.Result("session/prompt", endTurn)
 		for _, params := range []string{`{"requestId":"1","mode":"form","message":"m","requestedSchema":{"type":"object","properties":{}}}`,

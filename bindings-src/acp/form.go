@@ -142,14 +142,15 @@ func (r *Reducer) knownForm(q *Request, x *abi.Interaction, f *Form, m *abi.Mess
 	return false
 }
 
-// elicitationCompleted handles the end of a URL consent that was told out of band.
+// elicitationCompleted handles the end of a URL consent that was told out of band. The
+// agent still waits for its reply, which is the host's to give: an accept, as if the
+// person had come from there.
 func (r *Reducer) elicitationCompleted(params []byte, out *guest.Effects) {
 	id := Text(params, FieldElicitationID)
 	for i := range r.requests {
 		if q := &r.requests[i]; q.kind == askURL && q.url == id && id != "" {
-			key := q.Key
-			r.forget(key)
-			out.InteractionClosed(&abi.InteractionClosed{Key: key, Disposition: abi.DispositionAnswered, Evidence: MethodElicitationComplete})
+			q.url = ""
+			out.InteractionClosed(&abi.InteractionClosed{Key: q.Key, Disposition: abi.DispositionAnswered, Evidence: MethodElicitationComplete})
 			return
 		}
 	}

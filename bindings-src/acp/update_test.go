@@ -508,7 +508,9 @@ func TestTheIdOfACallThatAStopCutOffIsAnotherCallInTheNextTurn(t *testing.T) {
 func TestTheSessionOfAChildHasIdsOfItsOwn(t *testing.T) {
 	eachAgent(t, func(t *testing.T, a *agent) {
 		r := begin(t, a, abi.Settings{})
-		child := func(params string) string { return strings.Replace(params, `"sessionId":"s-1"`, `"sessionId":"s-2"`, 1) }
+		child := func(params string) string {
+			return strings.Replace(params, `"sessionId":"s-1"`, `"sessionId":"s-2"`, 1)
+		}
 		r.Notify("session/update", child(toolCall("c1", "execute", "pending")))
 		ours := acptest.One(t, r.Notify("session/update", toolCall("c1", "edit", "pending")), acptest.Item)
 		if ours.Child != "" || ours.ID != "c1" {

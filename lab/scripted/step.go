@@ -138,6 +138,8 @@ type Elicitation struct {
 	Message string          `json:"message"`
 	Schema  json.RawMessage `json:"schema,omitempty"`
 	URL     string          `json:"url,omitempty"`
+	// Elsewhere tells that a URL consent was given before anybody answered it.
+	Elsewhere bool `json:"elsewhere,omitempty"`
 }
 
 // Check is a line of the checklist: pending, inProgress or completed.
@@ -238,7 +240,7 @@ const (
 
 // foreign names the member of a step that the protocol has nothing for.
 func (s *Step) foreign(p protocol) string {
-	members := map[string]bool{"update": s.Update != nil, "end": s.End != nil}
+	members := map[string]bool{"update": s.Update != nil, "end": s.End != nil, "elsewhere": s.URL != nil && s.URL.Elsewhere}
 	if p == acpProtocol {
 		members = map[string]bool{"ask_async": s.AskAsync != nil, "permissions": s.Permissions != nil, "warn": s.Warn != nil,
 			"item": s.Item != nil, "wait_steer": s.WaitSteer}
