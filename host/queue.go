@@ -134,6 +134,10 @@ func (c *conversation) submit(t *turn) {
 		c.hold(CodeNotSent)
 		return
 	}
+	if !c.sess.agentRuns {
+		// What went on from a restored review is over, also where the agent told no end.
+		c.sess.adopted = nil
+	}
 	t.claimed = true
 	t.Generation = c.sess.gen
 	c.running = t

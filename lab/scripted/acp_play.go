@@ -114,7 +114,11 @@ func (a *ACP) reraise(s *session) {
 	go func() {
 		defer a.turns.Done()
 		defer t.cancel()
-		t.finish(t.reviewed(a.dialect.review(t, open)))
+		err := t.reviewed(a.dialect.review(t, open))
+		if err == nil {
+			err = t.steps(a.script.Behaviour.Reraised)
+		}
+		t.finish(err)
 	}()
 }
 
@@ -131,6 +135,10 @@ func (t *prompt) form(params object) (map[string]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	return t.filledIn(answer), nil
+}
+
+func (t *prompt) filledIn(answer inbound) map[string]json.RawMessage {
 	var given struct {
 		Action  string                     `json:"action"`
 		Content map[string]json.RawMessage `json:"content"`
@@ -141,18 +149,28 @@ func (t *prompt) form(params object) (map[string]json.RawMessage, error) {
 	t.set("action", given.Action)
 	t.set("content", string(encode(given.Content)))
 	if given.Action != "accept" {
-		return nil, nil
+		return nil
 	}
 	if given.Content == nil {
 		given.Content = map[string]json.RawMessage{}
 	}
-	return given.Content, nil
+	return given.Content
 }
 
 // consent asks for a URL and tells when what it was for has happened.
 func (t *prompt) consent(e *Elicitation) error {
 	id := t.a.newID()
-	if err := t.elicit(object{"mode": "url", "message": t.expand(e.Message), "url": t.expand(e.URL), "elicitationId": id}); err != nil {
+	params := object{"sessionId": t.session(), "mode": "url", "message": t.expand(e.Message), "url": t.expand(e.URL), "elicitationId": id}
+	if e.Elsewhere {
+		call, answers := t.a.ask("elicitation/create", params)
+		t.a.out.notify("elicitation/complete", object{"elicitationId": id})
+		answer, err := t.answered(call, answers)
+		if err == nil {
+			t.filledIn(answer)
+		}
+		return err
+	}
+	if err := t.elicit(params); err != nil {
 		return err
 	}
 	t.a.out.notify("elicitation/complete", object{"elicitationId": id})

@@ -374,6 +374,11 @@ func (t *prompt) params(raw json.RawMessage) any {
 // request asks the client and waits for its answer or for the end of the prompt.
 func (t *prompt) request(method string, params any) (inbound, error) {
 	id, answer := t.a.ask(method, params)
+	return t.answered(id, answer)
+}
+
+// answered waits for the answer to a request.
+func (t *prompt) answered(id int, answer <-chan inbound) (inbound, error) {
 	select {
 	case given := <-answer:
 		return given, t.ctx.Err() // what is answered to a cancelled prompt changes nothing any more

@@ -88,6 +88,8 @@ type Behaviour struct {
 	Keeps *[]string `json:"keeps,omitempty"`
 	// ReraiseReview asks again, after a load, for the review that was open when the process ended.
 	ReraiseReview bool `json:"reraise_review,omitempty"`
+	// Reraised is what the agent does once that review is decided.
+	Reraised []Step `json:"reraised,omitempty"`
 	// Wrapped sends extension requests as a leader passes them on: "underscore" or "plain" names the method inside.
 	Wrapped string `json:"wrapped,omitempty"`
 	// Without are members of the agent's capabilities that are left out: "load", "resume", "list", "close".
@@ -203,7 +205,7 @@ func (b *Behaviour) validate() error {
 			return fmt.Errorf("%s: %q is none of %s", name, c.value, strings.Join(c.known[1:], ", "))
 		}
 	}
-	return b.OnCancel.validate()
+	return errors.Join(b.OnCancel.validate(), validateSteps("reraised", b.Reraised, acpProtocol))
 }
 
 func (e *ACPEnd) validate() error {
