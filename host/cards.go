@@ -154,10 +154,7 @@ func (c *conversation) onInteractionClosed(e *abi.InteractionClosed) {
 			return
 		}
 		// Nothing waits for a reply any more.
-		if q := c.sess.requests[k.ask.Token]; q != nil {
-			delete(c.sess.requests, k.ask.Token)
-			c.sess.requestBytes -= q.size
-		}
+		c.sess.dropRequest(k.ask.Token)
 	}
 	if k.State == store.InteractionClaimed && e.Disposition != abi.DispositionAnswered && k.withdrawn == "" {
 		// Our answer and the provider's closing crossed: the reply that was

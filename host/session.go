@@ -120,6 +120,14 @@ func (s *session) queue(ev abi.Event, allow string) {
 	s.queued = append(s.queued, queuedEvent{ev, allow})
 }
 
+// dropRequest forgets a request that waits for no reply any more.
+func (s *session) dropRequest(token string) {
+	if q := s.requests[token]; q != nil {
+		delete(s.requests, token)
+		s.requestBytes -= q.size
+	}
+}
+
 // call is one outbound request that waits for its answer.
 type call struct {
 	token, method string

@@ -248,7 +248,7 @@ func (c *conversation) step(ev *abi.Event, allow string) {
 		}
 	}
 	// No other step may reply to it, so what was not replied to never is.
-	delete(s.requests, allow)
+	s.dropRequest(allow)
 	if s.saveDue {
 		s.saveDue = false
 		c.save(true)
@@ -494,8 +494,7 @@ func (c *conversation) doReply(r *abi.ReplyTo, allow string) {
 		return
 	}
 	k := c.cardByToken(r.Token)
-	delete(s.requests, r.Token)
-	s.requestBytes -= q.size
+	s.dropRequest(r.Token)
 	result, cerr := r.Result, r.Error
 	if cerr == nil {
 		if err := s.validator.outbound(schemas.Result, q.method, result); err != nil {
