@@ -4,6 +4,7 @@ package attachment
 import (
 	"errors"
 	"fmt"
+	"io"
 	"mime"
 	"net/http"
 	"os"
@@ -44,7 +45,7 @@ func Read(typed string) (host.Content, error) {
 	var large *boundedfile.TooLargeError
 	switch {
 	case errors.As(err, &large):
-		return host.Content{}, &host.Error{Code: host.CodeMessageTooLarge, Field: "content", Detail: fmt.Sprintf("The attachment has %d bytes.", large.Size), Err: err}
+		return host.Content{}, tooLarge(fmt.Sprintf("The attachment has %d bytes.", large.Size))
 	case errors.Is(err, boundedfile.ErrNotRegular):
 		return host.Content{}, fmt.Errorf("%s cannot be attached: %w", path, err)
 	case err != nil:
@@ -53,6 +54,32 @@ func Read(typed string) (host.Content, error) {
 		return host.Content{}, &host.Error{Code: host.CodeEmptyMessage, Field: "content", Detail: "The attachment has no bytes."}
 	}
 	return Of(path, b), nil
+}
+
+// ReadNamed reads a file that a shell named, which may be a pipe from another command.
+// It reads no more than could be sent. Errors: message_too_large, and those of the
+// system.
+func ReadNamed(path string) (host.Content, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return host.Content{}, err
+	}
+	defer func() { _ = f.Close() }()
+	if st, err := f.Stat(); err == nil && st.Size() > maxSize && st.Mode().IsRegular() {
+		return host.Content{}, tooLarge(fmt.Sprintf("The attachment has %d bytes.", st.Size()))
+	}
+	b, err := io.ReadAll(io.LimitReader(f, maxSize+1))
+	switch {
+	case err != nil:
+		return host.Content{}, err
+	case len(b) > maxSize:
+		return host.Content{}, tooLarge(fmt.Sprintf("The attachment has more than %d bytes.", maxSize))
+	}
+	return Of(path, b), nil
+}
+
+func tooLarge(detail string) error {
+	return &host.Error{Code: host.CodeMessageTooLarge, Field: "content", Detail: detail}
 }
 
 // place is the path that a typed name means. A file of exactly that name comes first.

@@ -79,3 +79,20 @@ func TestWhatCannotBeAttachedIsRefusedWithoutWaiting(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestOfAFileThatAShellNamedNoMoreIsReadThanCouldBeSent(t *testing.T) {
+	large, pipe := filepath.Join(t.TempDir(), "large.png"), filepath.Join(t.TempDir(), "pipe.txt")
+	write(t, large, nil)
+	if err := errors.Join(os.Truncate(large, 1<<40), syscall.Mkfifo(pipe, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{large, "/dev/zero"} {
+		if _, err := attachment.ReadNamed(path); host.CodeOf(err) != host.CodeMessageTooLarge {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	go func() { _ = os.WriteFile(pipe, []byte("from a command"), 0o600) }()
+	if c, err := attachment.ReadNamed(pipe); err != nil || string(c.Bytes) != "from a command" || c.Name != "pipe.txt" {
+		t.Errorf("a pipe: %+v %v", c, err)
+	}
+}

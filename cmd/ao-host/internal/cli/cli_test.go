@@ -274,6 +274,17 @@ func TestBindingsAreListedWithTheReasonTheyCannotBeUsed(t *testing.T) {
 	}
 }
 
+func TestAnAttachmentThatNoHostWouldTakeIsRefusedBeforeItIsRead(t *testing.T) {
+	large := filepath.Join(t.TempDir(), "large.png")
+	if err := errors.Join(os.WriteFile(large, nil, 0o600), os.Truncate(large, 1<<30)); err != nil {
+		t.Fatal(err)
+	}
+	_, errs, code := invoke(t, coretest.New(), "run", "--harness", "echo", "--attach", large, "look")
+	if code != 1 || !strings.Contains(errs, "message_too_large: The attachment has 1073741824 bytes.") {
+		t.Fatalf("%q, exit code %d", errs, code)
+	}
+}
+
 func TestAnAttachmentIsAnImageOrAFileByItsContent(t *testing.T) {
 	dir := t.TempDir()
 	png := filepath.Join(dir, "shot")

@@ -3,7 +3,6 @@ package cli
 import (
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/attachment"
@@ -47,11 +46,14 @@ func contentOf(prompt string, attach []string) ([]host.Content, error) {
 		out = host.Text(prompt)
 	}
 	for _, name := range attach {
-		b, err := os.ReadFile(name)
-		if err != nil {
+		part, err := attachment.ReadNamed(name)
+		switch {
+		case host.CodeOf(err) != "":
+			return nil, err
+		case err != nil:
 			return nil, usagef("the attachment could not be read: %v", err)
 		}
-		out = append(out, attachment.Of(name, b))
+		out = append(out, part)
 	}
 	return out, nil
 }
