@@ -10,14 +10,11 @@ import (
 	"mime"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/aoagents/ao-host/api/client"
 	"github.com/aoagents/ao-host/host"
 )
-
-// maxAttempts bounds how often a request is sent: each time to another daemon, the
-// ones before having gone meanwhile.
-const maxAttempts = 5
 
 // reviving is the connection to whatever daemon a folder has. A request that a
 // daemon did not take because it had gone or was about to is sent to the next one;
@@ -31,12 +28,18 @@ type reviving struct {
 	program *Program
 }
 
-// RoundTrip sends a request.
+// RoundTrip sends a request, again for as long as daemons may take each other's
+// place: one that ends refuses it and still says for a while who it is.
 func (r *reviving) RoundTrip(req *http.Request) (*http.Response, error) {
-	for i := 1; ; i++ {
+	giveUp := time.Now().Add(lockPatience)
+	for {
 		res, err := r.base.RoundTrip(req)
-		if i == maxAttempts || req.Context().Err() != nil || !notTaken(res, err) {
+		if req.Context().Err() != nil || time.Now().After(giveUp) || !notTaken(res, err) {
 			return res, err
+		}
+		if perr := pause(req.Context(), pollInterval); perr != nil {
+			closeBody(res)
+			return nil, perr
 		}
 		if nerr := r.next(req); errors.Is(nerr, ErrNotRunning) {
 			return res, err

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -114,7 +115,10 @@ func answering(t *testing.T, dir string, h http.HandlerFunc) {
 	t.Cleanup(func() { _ = srv.Close() })
 }
 
+// A daemon that ends says who it is for as long as it has its socket, which is longer
+// than it takes to ask it a few times.
 func TestAChangeThatAnEndingDaemonRefusedIsSentToTheNextOneUnderTheSameKey(t *testing.T) {
+	const refusals = 20
 	dir := newFolder(t)
 	var keys, bodies []string
 	answering(t, dir, func(w http.ResponseWriter, r *http.Request) {
@@ -123,7 +127,7 @@ func TestAChangeThatAnEndingDaemonRefusedIsSentToTheNextOneUnderTheSameKey(t *te
 			t.Error(err)
 		}
 		keys, bodies = append(keys, r.Header.Get(host.HeaderIdempotencyKey)), append(bodies, string(b))
-		if len(keys) == 1 {
+		if len(keys) <= refusals {
 			p := host.ProblemOf(&host.Error{Code: host.CodeClosed})
 			w.Header().Set("Content-Type", host.MediaProblem)
 			w.WriteHeader(p.Status)
@@ -143,7 +147,7 @@ func TestAChangeThatAnEndingDaemonRefusedIsSentToTheNextOneUnderTheSameKey(t *te
 	if err != nil || conv.ID != "made" {
 		t.Fatalf("%+v %v", conv, err)
 	}
-	if len(keys) != 2 || keys[0] == "" || keys[0] != keys[1] || bodies[0] != bodies[1] || bodies[0] == "" {
+	if len(keys) != refusals+1 || keys[0] == "" || len(slices.Compact(keys)) != 1 || bodies[0] == "" || len(slices.Compact(bodies)) != 1 {
 		t.Errorf("keys %q, bodies %q", keys, bodies)
 	}
 }
