@@ -21,7 +21,7 @@ func eachACPAgent(t *testing.T, test func(t *testing.T, a actor)) {
 			continue
 		}
 		n++
-		if testing.Short() && !slices.Contains([]string{scripted.ProfileClaude101, scripted.ProfileGrok, scripted.ProfileKimchi, scripted.ProfileLegacy}, a.profile) {
+		if testing.Short() && !slices.Contains([]string{scripted.ProfileClaude101, scripted.ProfileGrok}, a.profile) {
 			continue
 		}
 		t.Run(a.profile, func(t *testing.T) {

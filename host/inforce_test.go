@@ -107,6 +107,9 @@ func TestP8_ThePermissionOfTheFirstMessageIsInForceInItsNewSession(t *testing.T)
 
 func TestRule25_NothingIsToldNotToBeInForceWhereNothingFlipped(t *testing.T) {
 	for _, a := range actors {
+		if testing.Short() && a.profile != "" && a.profile != scripted.ProfileKimchi {
+			continue
+		}
 		t.Run(a.title, func(t *testing.T) {
 			t.Parallel()
 			for name, patch := range chosen {
