@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"mime"
@@ -17,7 +18,7 @@ import (
 )
 
 // reviving is the connection to whatever daemon a folder has. A request that a
-// daemon did not take because it had gone or was about to is sent to the next one;
+// daemon did not answer because it had gone or was about to is sent to the next one;
 // a change carries a key, so that it happens once. Where there is no next daemon one
 // is started, but only for a change: who follows a conversation would bring back a
 // daemon that the user has just ended.
@@ -28,14 +29,30 @@ type reviving struct {
 	program *Program
 }
 
+// maxBroken is how many connections in a row may break under one request. A socket
+// that is closed breaks those that nobody has accepted, and a client may meet that of
+// several daemons which follow each other at once. More often, the request itself may
+// be what ends the daemon, and each one would be started for nothing.
+const maxBroken = 5
+
 // RoundTrip sends a request, again for as long as daemons may take each other's
 // place: one that ends refuses it and still says for a while who it is.
 func (r *reviving) RoundTrip(req *http.Request) (*http.Response, error) {
 	giveUp := time.Now().Add(lockPatience)
-	for {
+	for broken := 0; ; {
 		res, err := r.base.RoundTrip(req)
-		if req.Context().Err() != nil || time.Now().After(giveUp) || !notTaken(res, err) {
+		if req.Context().Err() != nil || time.Now().After(giveUp) {
 			return res, err
+		}
+		switch fateOf(res, err) {
+		case answered:
+			return res, err
+		case cutOff:
+			if broken++; broken > maxBroken {
+				return nil, &host.Error{Code: host.CodeUnreachable, Detail: fmt.Sprintf("The connection broke %d times: %v.", broken, err), Err: err}
+			}
+		case untaken:
+			broken = 0
 		}
 		if perr := pause(req.Context(), pollInterval); perr != nil {
 			closeBody(res)
@@ -68,12 +85,38 @@ func (r *reviving) next(req *http.Request) error {
 	return err
 }
 
-// notTaken reports a request that reached nobody, or a daemon that ends and says so.
-func notTaken(res *http.Response, err error) bool {
+// fate is what became of a request.
+type fate int
+
+const (
+	// answered: what came back is for the caller, also if it is an error.
+	answered fate = iota
+	// untaken: it reached nobody, or a daemon that ends and says so.
+	untaken
+	// cutOff: a daemon may have got it and has not answered.
+	cutOff
+)
+
+func fateOf(res *http.Response, err error) fate {
 	if err != nil {
+		var own *host.Error
 		var op *net.OpError
-		return errors.As(err, &op) && op.Op == "dial"
+		switch {
+		case errors.As(err, &own):
+			return answered
+		case errors.As(err, &op) && op.Op == "dial":
+			return untaken
+		}
+		return cutOff
 	}
+	if endsAndSaysSo(res) {
+		return untaken
+	}
+	return answered
+}
+
+// endsAndSaysSo reports the answer of a daemon that ends, which takes no request.
+func endsAndSaysSo(res *http.Response) bool {
 	media, _, _ := mime.ParseMediaType(res.Header.Get("Content-Type"))
 	if res.StatusCode != host.StatusOf(host.CodeClosed) || media != host.MediaProblem {
 		return false

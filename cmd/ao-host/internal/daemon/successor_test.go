@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -149,6 +150,66 @@ func TestAChangeThatAnEndingDaemonRefusedIsSentToTheNextOneUnderTheSameKey(t *te
 	}
 	if len(keys) != refusals+1 || keys[0] == "" || len(slices.Compact(keys)) != 1 || bodies[0] == "" || len(slices.Compact(bodies)) != 1 {
 		t.Errorf("keys %q, bodies %q", keys, bodies)
+	}
+}
+
+// breaking is a daemon whose connections break under the first requests.
+func breaking(t *testing.T, dir string, breaks int) (asked *atomic.Int64, keys func() []string) {
+	t.Helper()
+	asked = new(atomic.Int64)
+	var mu sync.Mutex
+	var seen []string
+	answering(t, dir, func(w http.ResponseWriter, r *http.Request) {
+		mu.Lock()
+		seen = append(seen, r.Header.Get(host.HeaderIdempotencyKey))
+		mu.Unlock()
+		if asked.Add(1) <= int64(breaks) {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Type", host.MediaJSON)
+		_ = json.NewEncoder(w).Encode(host.Conversation{ID: "made"})
+	})
+	return asked, func() []string {
+		mu.Lock()
+		defer mu.Unlock()
+		return slices.Clone(seen)
+	}
+}
+
+// A client that meets the ends of several daemons in a row is not a client that
+// fails.
+func TestARequestWhoseConnectionBreaksIsSentAgainUnderTheSameKey(t *testing.T) {
+	dir := newFolder(t)
+	asked, keys := breaking(t, dir, 5)
+	ctx := patient(t)
+	c, _, err := daemon.Running(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(ctx) }()
+	conv, err := c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: "/p"})
+	if err != nil || conv.ID != "made" {
+		t.Fatalf("%+v %v", conv, err)
+	}
+	if k := keys(); asked.Load() != 6 || k[0] == "" || len(slices.Compact(k)) != 1 {
+		t.Errorf("asked %d times under the keys %q", asked.Load(), k)
+	}
+}
+
+// It may be the request that ends the daemon.
+func TestARequestThatBreaksEveryConnectionIsGivenUp(t *testing.T) {
+	dir := newFolder(t)
+	asked, _ := breaking(t, dir, 1000)
+	ctx := patient(t)
+	c, _, err := daemon.Running(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(ctx) }()
+	_, err = c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: "/p"})
+	wantCode(t, err, host.CodeUnreachable)
+	if n := asked.Load(); n != 6 {
+		t.Errorf("it was asked %d times", n)
 	}
 }
 
