@@ -62,23 +62,18 @@ func TestOnATerminalThePrimaryScenarioRunsOnTheACPHarnesses(t *testing.T) {
 			term.expect("Which name?")
 			term.expect("notes.md – markdown")
 			term.expect(c.prompt)
-			settle()
 			term.write("2\n")
 			if c.beside {
 				term.expect("(Enter: none)> ")
-				settle()
 				term.write("\n")
 			}
 			term.expect("1. Write notes.md")
 			term.expect("(a number)> ")
-			settle()
 			term.write("2\n")
 			term.expect("what should change> ")
-			settle()
 			term.write("Add a title\n")
 			term.expect("2. Add a title")
 			term.expect("(a number)> ")
-			settle()
 			term.write("1\n")
 			term.expect("Implemented.")
 			if code := term.exit(); code != 0 {

@@ -162,7 +162,7 @@ func live(t *testing.T, data, project string, env []string) {
 		t.Fatal(err)
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if err := h.Close(ctx); err != nil {
 			t.Error(err)
@@ -175,7 +175,7 @@ func live(t *testing.T, data, project string, env []string) {
 	}
 	until := func(what string, cond func() bool) {
 		t.Helper()
-		for giveUp := time.Now().Add(time.Minute); !cond(); time.Sleep(5 * time.Millisecond) {
+		for giveUp := time.Now().Add(patience); !cond(); time.Sleep(5 * time.Millisecond) {
 			if time.Now().After(giveUp) {
 				t.Fatalf("waited in vain for %s", what)
 			}

@@ -26,22 +26,30 @@ func demoScript(t *testing.T) string {
 	return string(b)
 }
 
-// golden compares the screen, without its first row, which names the folder.
+// golden compares what is seen, without its first row, which names the folder. It may
+// be half drawn when the texts that were waited for are there.
 func (s *screen) golden(name, show string) {
 	s.t.Helper()
-	_, got, _ := strings.Cut(show, "\n")
+	body := func() string {
+		_, below, _ := strings.Cut(show, "\n")
+		return below
+	}
 	path := filepath.Join("testdata", "screen", fmt.Sprintf("%s-%dx%d.golden", name, s.vt.Width(), s.vt.Height()))
 	if *updateScreens {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+		if err := os.WriteFile(path, []byte(body()), 0o644); err != nil {
 			s.t.Fatal(err)
 		}
 	}
-	want, err := os.ReadFile(path)
+	b, err := os.ReadFile(path)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), got); diff != "" {
-		s.t.Errorf("screen %s (-want +got):\n%s", name, diff)
+	want := string(b)
+	for deadline := time.Now().Add(30 * time.Second); body() != want; show = s.show() {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("screen %s (-want +got):\n%s", name, cmp.Diff(want, body()))
+		}
+		time.Sleep(20 * time.Millisecond)
 	}
 }
 

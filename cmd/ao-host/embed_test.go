@@ -60,14 +60,14 @@ func embed(t *testing.T, e *testscript.Env) error {
 			if err != nil {
 				t.Errorf("the product ended with %v", err)
 			}
-		case <-time.After(60 * time.Second):
+		case <-time.After(patience):
 			_ = cmd.Process.Kill()
-			t.Error("the product did not end within a minute")
+			t.Error("the product did not end")
 		}
 	})
 	c := client.Unix(socket, client.Options{})
 	defer func() { _ = c.Close(context.Background()) }()
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		if _, err := c.Version(context.Background()); err == nil {
 			break
 		} else if time.Now().After(deadline) {

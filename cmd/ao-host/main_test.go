@@ -49,6 +49,9 @@ func TestMain(m *testing.M) {
 	})
 }
 
+// patience only delays failures. It is long: the machine may be busy.
+const patience = 3 * time.Minute
+
 // cleaning removes the folders that the tests share after them.
 type cleaning struct{ *testing.M }
 
@@ -135,7 +138,7 @@ func scriptParams(t *testing.T, dir string) testscript.Params {
 			data := filepath.Join(e.WorkDir, "data")
 			// Commands of the script may have started a daemon.
 			e.Defer(func() {
-				ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+				ctx, cancel := context.WithTimeout(context.Background(), patience)
 				defer cancel()
 				if _, err := daemon.Stop(ctx, data); err != nil {
 					t.Error(err)
@@ -210,7 +213,7 @@ func newer(ts *testscript.TestScript, _ bool, args []string) {
 
 // await waits for a file.
 func await(ts *testscript.TestScript, _ bool, args []string) {
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		if _, err := os.Stat(ts.MkAbs(args[0])); err == nil {
 			return
 		}

@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/daemon"
 )
@@ -39,7 +38,7 @@ func TestOnATerminalTheSecretOfAnAnswerIsHiddenAndColoursAreLeftOutWhereAskedTo(
 		}
 	}
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
 		defer cancel()
 		if _, err := daemon.Stop(ctx, data); err != nil {
 			t.Error(err)
@@ -56,7 +55,6 @@ func TestOnATerminalTheSecretOfAnAnswerIsHiddenAndColoursAreLeftOutWhereAskedTo(
 	}
 	term := openTerminal(t, project, env, bin, "answer", "--stdin", "--wait")
 	term.expect("(it is not shown)> ")
-	settle()
 	term.write("hush-hush\n")
 	term.expect("[turn 1 completed]")
 	if code := term.exit(); code != 0 {

@@ -39,7 +39,6 @@ func TestOnATerminalADeletionIsAskedAboutAndOnlyAYesCounts(t *testing.T) {
 		}
 		term := openTerminal(t, project, env, bin, "delete")
 		term.expect("for good? [y/N] ")
-		settle()
 		term.write(c.typed)
 		term.expect(c.want)
 		if code := term.exit(); code != 0 {

@@ -95,7 +95,7 @@ func openTerminalOf(t *testing.T, width, height int, dir string, env []string, a
 // came in between.
 func (term *terminal) expect(text string) string {
 	term.t.Helper()
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(10 * time.Millisecond) {
 		term.mu.Lock()
 		rest := term.out.String()[term.read:]
 		if i := strings.Index(rest, text); i >= 0 {
@@ -124,7 +124,7 @@ func (term *terminal) exit() int {
 	go func() { defer close(done); _ = term.cmd.Wait() }()
 	select {
 	case <-done:
-	case <-time.After(60 * time.Second):
+	case <-time.After(patience):
 		_ = term.cmd.Process.Kill()
 		<-done
 		term.t.Fatalf("the program did not end; the terminal shows:\n%s", term.text())
@@ -138,10 +138,6 @@ func (term *terminal) text() string {
 	defer term.mu.Unlock()
 	return term.out.String()
 }
-
-// settle lets the program reach its next read after it has printed the prompt:
-// it throws the terminal's input away in between, on purpose.
-func settle() { time.Sleep(100 * time.Millisecond) }
 
 // onTerminal starts a run of the program with a script.
 func onTerminal(t *testing.T, script string, args ...string) (*terminal, string) {
@@ -170,20 +166,24 @@ func onTerminal(t *testing.T, script string, args ...string) (*terminal, string)
 }
 
 func TestOnATerminalAQuestionIsAnsweredASecretIsHiddenAndNothingTypedEarlyCounts(t *testing.T) {
-	term, _ := onTerminal(t, `{"turns": [{"steps": [
-		{"delay_ms": 700},
+	asked := filepath.Join(t.TempDir(), "asked")
+	term, _ := onTerminal(t, fmt.Sprintf(`{"turns": [{"steps": [
+		{"wait_file": %q},
 		{"ask": {"id": "a", "questions": [
 			{"id": "colour", "header": "Colour", "question": "Which one?", "options": [{"label": "Red", "description": ""}, {"label": "Blue", "description": ""}]},
 			{"id": "token", "header": "Token", "question": "The token?", "secret": true}]}},
-		{"say": "You chose {{answer.colour}}."}]}]}`, "Ask me")
-	// Typed before anything was asked: it must not answer the question.
+		{"say": "You chose {{answer.colour}}."}]}]}`, asked), "Ask me")
+	// Typed before anything was asked, which the terminal shows: it must not answer
+	// the question.
 	term.expect("[turn 1 running]")
 	term.write("1\n")
+	term.expect("1\r\n")
+	if err := os.WriteFile(asked, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	term.expect("(a number, /skip)> ")
-	settle()
 	term.write("2\n")
 	term.expect("(it is not shown, /skip)> ")
-	settle()
 	term.write("hush-hush\n")
 	term.expect("You chose Blue.")
 	term.expect("[turn 1 completed]")
@@ -200,7 +200,6 @@ func TestOnATerminalCtrlCStopsTheTurnAndTheEchoIsBack(t *testing.T) {
 		{"ask": {"id": "a", "questions": [{"id": "token", "header": "Token", "question": "The token?", "secret": true}]}},
 		{"wait_interrupt": true}]}]}`, "Ask me")
 	term.expect("(it is not shown, /skip)> ")
-	settle()
 	term.write("\x03")
 	term.expect("Stopping the turn.")
 	term.expect("[turn 1 interrupted]")
@@ -224,18 +223,14 @@ func TestOnATerminalAPlanIsReviewedAndImplemented(t *testing.T) {
 	}
 	term, project := onTerminal(t, string(script), "--mode", "plan", "--permission", "auto", "Write a greeting")
 	term.expect("(a number, /skip)> ")
-	settle()
 	term.write("1\n")
 	term.expect("[plan 1, revision 1]")
 	term.expect("(a number)> ")
-	settle()
 	term.write("2\n")
 	term.expect("what should change> ")
-	settle()
 	term.write("make it short\n")
 	term.expect("As you asked: make it short")
 	term.expect("(a number)> ")
-	settle()
 	term.write("1\n")
 	term.expect("Done: greeting.txt is there.")
 	if code := term.exit(); code != 0 {

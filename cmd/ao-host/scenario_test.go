@@ -101,7 +101,7 @@ func mask(ts *testscript.TestScript, _ bool, args []string) {
 
 // running waits until a turn runs.
 func running(ts *testscript.TestScript, _ bool, _ []string) {
-	for deadline := time.Now().Add(60 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		ts.Check(ts.Exec("ao-host", "controls", ts.Getenv("WHERE"), "--json"))
 		var k host.Controls
 		ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &k))

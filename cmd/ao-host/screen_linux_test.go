@@ -98,7 +98,7 @@ func (s *screen) show() string {
 func (s *screen) sees(texts ...string) string {
 	s.t.Helper()
 	var show string
-	for deadline := time.Now().Add(90 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
 		show = s.show()
 		missing := false
 		for _, text := range texts {

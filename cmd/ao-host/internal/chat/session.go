@@ -186,14 +186,17 @@ func (s *Session) follow(ctx context.Context, out chan<- arrived, ended chan<- s
 	}
 }
 
+// latePatience is how long the next of the events that are committed may take.
+const latePatience = 5 * time.Second
+
 // catchUp shows everything that is committed by now.
 func (s *Session) catchUp(ctx context.Context, events <-chan arrived) error {
 	c, err := s.Core.Conversation(ctx, s.Conversation)
 	if err != nil {
 		return err
 	}
-	// The newest numbers may be compacted away, so the wait has an end.
-	late := time.NewTimer(time.Second)
+	// The newest numbers may be compacted away, so the wait for the next has an end.
+	late := time.NewTimer(latePatience)
 	defer late.Stop()
 	for s.seq < c.LastSeq {
 		select {
@@ -204,6 +207,7 @@ func (s *Session) catchUp(ctx context.Context, events <-chan arrived) error {
 			if err := s.event(a.ev); err != nil {
 				return err
 			}
+			late.Reset(latePatience)
 		case <-late.C:
 			return nil
 		}
@@ -510,8 +514,8 @@ func (s *Session) prompt(again bool) {
 	if st.text != "" && !again {
 		s.render.Paragraph(st.text)
 	}
-	s.render.Prompt(st.prompt)
 	s.Console.Ask(st.secret)
+	s.render.Prompt(st.prompt)
 }
 
 // typed takes a line.

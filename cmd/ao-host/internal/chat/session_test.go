@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"errors"
 	"flag"
+	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -19,6 +22,7 @@ import (
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/chat"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/console"
+	"github.com/aoagents/ao-host/cmd/ao-host/internal/core"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/core/coretest"
 	"github.com/aoagents/ao-host/host"
 )
@@ -58,12 +62,48 @@ type run struct {
 	message  string
 	// before happens after the message was sent and before it is followed.
 	before func(f *coretest.Fake)
+	// shown is where the output goes, for an agent that waits for it.
+	shown *shown
+	// core, if not nil, stands between the fake and the run.
+	core core.Core
 }
+
+// shown is what a person has seen.
+type shown struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (s *shown) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(b)
+}
+
+func (s *shown) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+// await waits for a text, for as long as a run may take.
+func (s *shown) await(t *testing.T, text string) {
+	t.Helper()
+	for giveUp := time.Now().Add(patience); !strings.Contains(s.String(), text); time.Sleep(time.Millisecond) {
+		if time.Now().After(giveUp) {
+			t.Errorf("%q was not shown", text)
+			return
+		}
+	}
+}
+
+// patience only delays failures.
+const patience = 2 * time.Minute
 
 func (r run) do(t *testing.T) (string, chat.Outcome, error) {
 	t.Helper()
 	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	c, err := r.fake.Create(ctx, host.NewConversation{Harness: "echo", Cwd: "/project", Settings: r.settings})
 	if err != nil {
@@ -78,17 +118,22 @@ func (r run) do(t *testing.T) (string, chat.Outcome, error) {
 	if r.before != nil {
 		r.before(r.fake)
 	}
-	var out strings.Builder
+	if r.shown == nil {
+		r.shown = new(shown)
+	}
 	if r.input == nil {
 		r.input = strings.NewReader("")
 	}
-	con := console.New(r.input, &out)
+	con := console.New(r.input, r.shown)
 	con.Interactive = !r.piped
 	defer con.Close()
-	s := &chat.Session{Core: r.fake, Conversation: c.ID, After: c.LastSeq, Console: con, JSON: r.json, Interrupt: r.stop}
+	if r.core == nil {
+		r.core = r.fake
+	}
+	s := &chat.Session{Core: r.core, Conversation: c.ID, After: c.LastSeq, Console: con, JSON: r.json, Interrupt: r.stop}
 	got, err := s.Run(ctx)
 	if ctx.Err() != nil {
-		t.Fatalf("the run did not end; so far:\n%s", out.String())
+		t.Fatalf("the run did not end; so far:\n%s", r.shown.String())
 	}
 	if err := r.fake.Close(ctx); err != nil {
 		t.Error(err)
@@ -96,7 +141,7 @@ func (r run) do(t *testing.T) (string, chat.Outcome, error) {
 	if p, ok := r.input.(*io.PipeReader); ok {
 		_ = p.Close()
 	}
-	return out.String(), got, err
+	return r.shown.String(), got, err
 }
 
 func patch(mode string, p abi.Permission) host.SettingsPatch {
@@ -382,25 +427,66 @@ func TestRule11_AFollowUpQuestionIsAskedWhenTheTurnHasEndedAndItsAnswerRuns(t *t
 
 func TestA1_AQuestionThatResolvesItselfIsTakenAwayAndItsLineAnswersNothing(t *testing.T) {
 	pr, pw := io.Pipe()
+	seen := new(shown)
 	f := coretest.New()
 	f.OnSend = func(f *coretest.Fake, u host.Turn) {
 		f.Become(u.ID, host.TurnRunning, nil)
 		id := f.Ask(u.ID, question())
-		time.Sleep(50 * time.Millisecond)
+		seen.await(t, "(a number)> ")
 		f.CloseCard(id, abi.DispositionExpired)
 		f.Say(u.ID, "m", "I went on.")
-		time.Sleep(50 * time.Millisecond)
+		seen.await(t, "I went on.")
 		_, _ = io.WriteString(pw, "1\n")
-		time.Sleep(50 * time.Millisecond)
+		// Where there is no terminal the line is written when it is taken.
+		seen.await(t, "I went on.\n1\n")
 		f.Become(u.ID, host.TurnCompleted, nil)
 	}
-	out, got, err := run{fake: f, input: pr}.do(t)
+	out, got, err := run{fake: f, input: pr, shown: seen}.do(t)
 	wantOutcome(t, got, err, chat.Done)
 	if c := mutations(f); len(c) > 0 {
 		t.Errorf("a gone card was answered: %q", c)
 	}
 	if !strings.Contains(out, "Question expired.") {
 		t.Errorf("output:\n%s", out)
+	}
+}
+
+// slow is a host whose events, from the end of the turn on, take their time.
+type slow struct {
+	*coretest.Fake
+	said <-chan struct{}
+}
+
+func (s slow) Events(ctx context.Context, conversation string, after uint64) iter.Seq2[host.Event, error] {
+	return func(yield func(host.Event, error) bool) {
+		<-s.said
+		ended := false
+		for ev, err := range s.Fake.Events(ctx, conversation, after) {
+			if ended {
+				time.Sleep(400 * time.Millisecond)
+			}
+			var t host.Turn
+			ended = ended || ev.Type == host.EventTurn && json.Unmarshal(ev.Body, &t) == nil && t.State.Ended()
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+func TestARunTellsAllThatIsCommittedHoweverSlowlyItComes(t *testing.T) {
+	f, said := coretest.New(), make(chan struct{})
+	f.OnSend = func(f *coretest.Fake, u host.Turn) {
+		f.Become(u.ID, host.TurnCompleted, nil)
+		for i := range 4 {
+			f.Emit(host.EventItem, u.ID, abi.Item{Turn: u.ID, ID: fmt.Sprint(i), Type: abi.ItemMessage, Status: abi.ItemCompleted, Text: fmt.Sprintf("Word %d.", i)})
+		}
+		close(said)
+	}
+	out, got, err := run{fake: f, core: slow{f, said}}.do(t)
+	wantOutcome(t, got, err, chat.Done)
+	if !strings.Contains(out, "Word 3.") {
+		t.Errorf("the run ended before all was told:\n%s", out)
 	}
 }
 

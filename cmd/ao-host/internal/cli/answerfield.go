@@ -284,10 +284,10 @@ func (a *App) secret() (string, error) {
 	case a.json:
 		return "", usagef("with --json nobody is asked; give the secret to standard input from a file or a pipe")
 	}
+	a.con.Ask(true)
 	if err := a.write("(it is not shown)> "); err != nil {
 		return "", err
 	}
-	a.con.Ask(true)
 	in := a.con.Taken(<-a.con.Lines())
 	return in.Line, in.Err
 }

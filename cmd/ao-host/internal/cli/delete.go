@@ -73,10 +73,13 @@ func (a *App) sure(ctx context.Context, yes bool, question string) (bool, error)
 	if !a.con.Interactive || a.json {
 		return false, usagef("this cannot be undone and there is nobody to ask; say --yes if it is meant")
 	}
-	if err := a.write("%s [y/N] ", display.Wrap(question, "", a.con.Width)); err != nil {
+	if err := a.write("%s", display.Wrap(question, "", a.con.Width)); err != nil {
 		return false, err
 	}
 	a.con.Ask(false)
+	if err := a.write(" [y/N] "); err != nil {
+		return false, err
+	}
 	select {
 	case in := <-a.con.Lines():
 		switch in = a.con.Taken(in); strings.ToLower(strings.TrimSpace(in.Line)) {

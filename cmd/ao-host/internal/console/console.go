@@ -77,7 +77,9 @@ func New(in io.Reader, out io.Writer) *Console {
 // Ask asks for one line. It arrives on [Console.Lines]. While an earlier
 // request is unanswered, the line that is still to come answers the new one;
 // what a terminal had received before is thrown away, so that nothing typed
-// before a question was shown can answer it.
+// before a question was shown can answer it. The question is written before, its
+// last line, the prompt, afterwards: whoever sees that may type at once, and a
+// secret is not shown any more.
 func (c *Console) Ask(secret bool) {
 	c.Hush()
 	c.secret = secret
