@@ -68,7 +68,7 @@ func TestTwoDaemonsThatRaceOneWinsAndNoClientIsLost(t *testing.T) {
 // before does not take away (D3).
 func TestD3_ADaemonThatEndsLeavesItsSuccessorsSocketAlone(t *testing.T) {
 	dir := newFolder(t)
-	ctx := patient(t)
+	ctx := t.Context()
 	before := serve(t, daemon.Config{Host: host.Config{Dir: dir}})
 	for range races(t) {
 		before.end()

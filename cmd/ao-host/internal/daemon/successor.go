@@ -20,7 +20,9 @@ var successorPatience = 3 * time.Second
 // patience. Then the error is [ErrNotRunning].
 func (f folder) awaitDaemon(ctx context.Context, patience time.Duration) (Info, error) {
 	began := time.Now()
-	free := began
+	// Time that a busy machine takes for one look is not patience: the next daemon
+	// needs its share of it too.
+	var waited time.Duration
 	for {
 		c, info, err := f.connect(ctx)
 		if err == nil {
@@ -29,14 +31,15 @@ func (f folder) awaitDaemon(ctx context.Context, patience time.Duration) (Info, 
 		if !errors.Is(err, ErrNotRunning) {
 			return info, err
 		}
-		held, now := f.held(), time.Now()
-		switch {
-		case held && now.Sub(began) > lockPatience:
+		switch held := f.held(); {
+		case held && time.Since(began) > lockPatience:
 			return info, f.busyError()
 		case held:
-			free = now
-		case now.Sub(free) >= patience:
+			waited = 0
+		case waited >= patience:
 			return info, err
+		default:
+			waited += pollInterval
 		}
 		if err := pause(ctx, pollInterval); err != nil {
 			return info, err
@@ -64,10 +67,9 @@ func (f folder) held() bool {
 // it for a moment: a command that is about to end, or a daemon that takes another
 // one's place.
 func WhileLocked[T any](ctx context.Context, open func() (T, error)) (T, error) {
-	giveUp := time.Now().Add(openPatience)
-	for {
+	for waited := time.Duration(0); ; waited += pollInterval {
 		v, err := open()
-		if host.CodeOf(err) != host.CodeStoreLocked || time.Now().After(giveUp) {
+		if host.CodeOf(err) != host.CodeStoreLocked || waited >= openPatience {
 			return v, err
 		}
 		if err := pause(ctx, pollInterval); err != nil {

@@ -22,7 +22,8 @@ import (
 // ones, whichever moment of the change they come in.
 func TestNoRequestFailsWhileADaemonTakesThePlaceOfAnother(t *testing.T) {
 	dir := newFolder(t)
-	ctx := patient(t)
+	// Each step has a limit of its own; how long all of them take is the machine's.
+	ctx := t.Context()
 	before := serve(t, daemon.Config{Host: host.Config{Dir: dir}})
 	lasting, _, err := daemon.Running(ctx, dir)
 	if err != nil {
@@ -37,7 +38,10 @@ func TestNoRequestFailsWhileADaemonTakesThePlaceOfAnother(t *testing.T) {
 	var others sync.WaitGroup
 	defer others.Wait()
 	defer close(over)
+	var done []*atomic.Int64
 	again := func(what string, do func() error) {
+		n := new(atomic.Int64)
+		done = append(done, n)
 		others.Go(func() {
 			for {
 				select {
@@ -48,6 +52,7 @@ func TestNoRequestFailsWhileADaemonTakesThePlaceOfAnother(t *testing.T) {
 				if err := do(); err != nil {
 					t.Errorf("%s: %v", what, err)
 				}
+				n.Add(1)
 			}
 		})
 	}
@@ -82,6 +87,12 @@ func TestNoRequestFailsWhileADaemonTakesThePlaceOfAnother(t *testing.T) {
 		return errors.Join(err, c.Close(ctx))
 	})
 	for range races(t) {
+		// Each of them gets to this daemon: one that is slow would else meet nothing but
+		// ends, for longer than it waits.
+		for _, n := range done {
+			enough := n.Load() + 2
+			await(t, "a request", func() bool { return n.Load() >= enough })
+		}
 		before.end()
 		// It takes no more clients, and has not ended yet.
 		await(t, "the end of the socket", func() bool {
@@ -94,8 +105,21 @@ func TestNoRequestFailsWhileADaemonTakesThePlaceOfAnother(t *testing.T) {
 	}
 }
 
-// answering is a daemon that answers as a test wants.
+// answering is a daemon that answers as a test wants, and says who it is.
 func answering(t *testing.T, dir string, h http.HandlerFunc) {
+	t.Helper()
+	listening(t, dir, func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodGet {
+			w.Header().Set("Content-Type", host.MediaJSON)
+			_ = json.NewEncoder(w).Encode(host.VersionInfo{Version: host.Version()})
+			return
+		}
+		h(w, r)
+	})
+}
+
+// listening has the socket of a folder.
+func listening(t *testing.T, dir string, h http.HandlerFunc) {
 	t.Helper()
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
@@ -104,14 +128,7 @@ func answering(t *testing.T, dir string, h http.HandlerFunc) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method == http.MethodGet {
-			w.Header().Set("Content-Type", host.MediaJSON)
-			_ = json.NewEncoder(w).Encode(host.VersionInfo{Version: host.Version()})
-			return
-		}
-		h(w, r)
-	})}
+	srv := &http.Server{Handler: h}
 	go func() { _ = srv.Serve(ln) }()
 	t.Cleanup(func() { _ = srv.Close() })
 }
@@ -235,6 +252,39 @@ func TestAnotherRefusalOfADaemonIsNotAskedAgain(t *testing.T) {
 	wantCode(t, err, host.CodeStoreFull)
 	if asked != 1 {
 		t.Errorf("it was asked %d times", asked)
+	}
+}
+
+// Nobody has the lock, and the first look at the socket takes longer than the
+// patience: that is no reason not to look again.
+func TestADaemonIsLookedForAgainHoweverLongALookTook(t *testing.T) {
+	t.Cleanup(daemon.SuccessorPatience(time.Nanosecond))
+	dir := newFolder(t)
+	// What is left of these breaks that many connections. A look makes three, and the
+	// client itself asks three times.
+	var requests, looks atomic.Int64
+	listening(t, dir, func(w http.ResponseWriter, r *http.Request) {
+		var v any = host.VersionInfo{Version: host.Version()}
+		left := &looks
+		if r.Method != http.MethodGet {
+			v, left = host.Conversation{ID: "made"}, &requests
+		}
+		if left.Add(-1) >= 0 {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Type", host.MediaJSON)
+		_ = json.NewEncoder(w).Encode(v)
+	})
+	ctx := patient(t)
+	c, _, err := daemon.Running(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = c.Close(ctx) }()
+	requests.Store(3)
+	looks.Store(9)
+	if conv, err := c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: "/p"}); err != nil || conv.ID != "made" {
+		t.Errorf("%+v %v", conv, err)
 	}
 }
 
