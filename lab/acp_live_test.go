@@ -85,7 +85,7 @@ func (a *acp) update(kind string, and ...func(*lab.Frame) bool) lab.Frame {
 // eventually waits for an update that may have come before or may still come.
 func (a *acp) eventually(what string, is func(*lab.Frame) bool) {
 	a.t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(a.Timeout); time.Now().Before(deadline); time.Sleep(10 * time.Millisecond) {
 		for _, f := range a.Frames() {
 			if f.Method == "session/update" && is(&f) {
 				return

@@ -243,7 +243,7 @@ func TestLiveGrokT7_FailuresOfTheProvider(t *testing.T) {
 		a.cancel()
 		begun := time.Now()
 		a.ended(p, "cancelled")
-		if time.Since(begun) > 4*time.Second {
+		if time.Since(begun) > time.Minute {
 			t.Errorf("the cancel took %v", time.Since(begun))
 		}
 	})

@@ -55,7 +55,8 @@ type Lines struct {
 	started time.Time
 	exited  chan struct{}
 
-	// Timeout bounds Call, Await and the end.
+	// Timeout bounds Call, Await and the end. It only delays failures: a harness may
+	// start on a busy machine.
 	Timeout time.Duration
 
 	mu     sync.Mutex
@@ -71,7 +72,7 @@ type Lines struct {
 // StartLines launches a home's harness in dir. It is ended, with its process group, when the test ends.
 func StartLines(tb TB, home Home, dir string) *Lines {
 	tb.Helper()
-	l := &Lines{tb: tb, jsonrpc: home.JSONRPC, started: time.Now(), exited: make(chan struct{}), Timeout: 30 * time.Second}
+	l := &Lines{tb: tb, jsonrpc: home.JSONRPC, started: time.Now(), exited: make(chan struct{}), Timeout: 3 * time.Minute}
 	l.cond = sync.NewCond(&l.mu)
 	l.cmd = exec.Command(home.Argv[0], home.Argv[1:]...)
 	l.cmd.Dir, l.cmd.Env = dir, home.Env

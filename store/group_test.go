@@ -46,7 +46,7 @@ func TestClosuresRunInCallOrderWhoeverWaits(t *testing.T) {
 		})
 		<-started
 		// The goroutine is about to queue; wait until it has.
-		deadline := time.Now().Add(5 * time.Second)
+		deadline := time.Now().Add(time.Minute)
 		for s.Queued() != i+1 {
 			if time.Now().After(deadline) {
 				t.Fatal("the write was not queued")
@@ -136,7 +136,7 @@ func TestAStreamedRowIsCommittedWithinItsDelay(t *testing.T) {
 	s := withConversations(t, store.Options{MaxDelay: 20 * time.Millisecond}, "c")
 	start := time.Now()
 	p := s.Submit(func(tx *store.Tx) error { return appendEvents(tx, "c", 1) })
-	wait, cancel := context.WithTimeout(ctx, 10*time.Second)
+	wait, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
 	if err := p.Wait(wait); err != nil {
 		t.Fatal(err)

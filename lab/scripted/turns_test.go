@@ -2,6 +2,7 @@ package scripted_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -434,10 +435,11 @@ func TestQ5_TheEndOfATurnCanComeBeforeTheAnswerToItsStart(t *testing.T) {
 }
 
 func TestQ3_AChildThreadHasItsOwnTurnAndApprovals(t *testing.T) {
-	c := connect(t, parse(t, `{"turns":[{"steps":[
+	over := filepath.Join(t.TempDir(), "over")
+	c := connect(t, parse(t, fmt.Sprintf(`{"turns":[{"steps":[
 		{"child":{"prompt":"help","steps":[{"run":{"command":"touch x","approve":true}},{"say":"child done"}]}},
-		{"child":{"prompt":"early","early":true,"background":true,"steps":[{"delay_ms":30},{"say":"late child"}]}},
-		{"say":"parent done"}]}]}`), t.TempDir())
+		{"child":{"prompt":"early","early":true,"background":true,"steps":[{"wait_file":%q},{"say":"late child"}]}},
+		{"say":"parent done"}]}]}`, over)), t.TempDir())
 	c.hello()
 	thread := c.thread(t.TempDir())
 	c.turn(thread, "default", "go")
@@ -453,6 +455,9 @@ func TestQ3_AChildThreadHasItsOwnTurnAndApprovals(t *testing.T) {
 		switch field(t, f.Params, "threadId") {
 		case thread:
 			order = append(order, "parent")
+			if err := os.WriteFile(over, nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
 		case child:
 			order = append(order, "child")
 		default:

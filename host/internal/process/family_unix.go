@@ -186,7 +186,7 @@ func (f *family) end(ctx context.Context, grace time.Duration, signalGroup func(
 		signal(syscall.SIGKILL)
 		giveUp = time.After(wait)
 	}
-	for delay := firstPoll; ; delay = min(2*delay, lastPoll) {
+	for delay, over := firstPoll, false; ; delay = min(2*delay, lastPoll) {
 		select {
 		case <-time.After(delay):
 		case <-killAt.C:
@@ -199,10 +199,14 @@ func (f *family) end(ctx context.Context, grace time.Duration, signalGroup func(
 			kill(killWaitCancelled)
 			delay = firstPoll
 		case <-giveUp:
-			return errorf(CodeExitUnproven, ctx.Err(), "Processes of the harness are still running after SIGKILL (pid %s). End them by hand before the conversation goes on.", pids(left))
+			// This process may have been the slow one, so they are looked at once more.
+			over = true
 		}
 		if left, err = f.members(); err != nil || len(left) == 0 {
 			return tableError(err)
+		}
+		if over {
+			return errorf(CodeExitUnproven, ctx.Err(), "Processes of the harness are still running after SIGKILL (pid %s). End them by hand before the conversation goes on.", pids(left))
 		}
 		if killing {
 			signal(syscall.SIGKILL)

@@ -39,6 +39,37 @@ func settled(c *counted) int64 {
 	return last
 }
 
+// fill takes what comes until the window has no room for another frame, of which
+// used bytes are taken already, and looks whether more comes then.
+func fill(t *testing.T, c *transport.Conn, window, used int) (got []transport.Frame) {
+	t.Helper()
+	take := func(b []transport.Frame) (last int) {
+		for i := range b {
+			last = transport.Cost(&b[i])
+			used += last
+		}
+		got = append(got, b...)
+		return last
+	}
+	// The next frame may be some bytes longer than the last.
+	for last := 0; used+last+10 <= window; {
+		last = take(next(t, c))
+	}
+	for giveUp := time.After(300 * time.Millisecond); ; {
+		select {
+		case b := <-c.Recv():
+			take(b)
+			continue
+		case <-giveUp:
+		}
+		break
+	}
+	if used > window {
+		t.Errorf("%d bytes are outstanding in a window of %d", used, window)
+	}
+	return got
+}
+
 func delta(i int) string {
 	return fmt.Sprintf(`{"method":"item/agentMessage/delta","params":{"n":%d,"delta":"%s"}}`+"\n", i, strings.Repeat("d", 100))
 }
@@ -54,18 +85,13 @@ func TestT2_ABurstPausesTheReaderUntilItIsAcknowledged(t *testing.T) {
 	defer c.Close()
 
 	// Take everything on offer without acknowledging anything.
-	var got []transport.Frame
-	held := 0
-	for quiet := false; !quiet; {
-		select {
-		case b := <-c.Recv():
-			got = append(got, b...)
-		case <-time.After(500 * time.Millisecond):
-			quiet = true
+	got := fill(t, c, 256<<10, 0)
+	held, outstanding := 0, 0
+	for i := range got {
+		held += len(got[i].Payload)
+		if i > len(got)/2 {
+			outstanding += transport.Cost(&got[i])
 		}
-	}
-	for _, f := range got {
-		held += len(f.Payload)
 	}
 	if len(got) == 0 || held > 256<<10 {
 		t.Fatalf("%d frames of %d bytes were delivered into a window of 256 KiB", len(got), held)
@@ -77,16 +103,8 @@ func TestT2_ABurstPausesTheReaderUntilItIsAcknowledged(t *testing.T) {
 	// Half of the window admits about half a window more, not everything.
 	inWindow := len(got)
 	c.Ack(got[inWindow/2].N)
-	more := 0
-	for quiet := false; !quiet; {
-		select {
-		case b := <-c.Recv():
-			got = append(got, b...)
-			more += len(b)
-		case <-time.After(500 * time.Millisecond):
-			quiet = true
-		}
-	}
+	got = append(got, fill(t, c, 256<<10, outstanding)...)
+	more := len(got) - inWindow
 	if more == 0 || more > inWindow*2/3 {
 		t.Errorf("acknowledging half of the window let %d more frames in", more)
 	}
@@ -129,15 +147,7 @@ func TestAnAcknowledgementOfFramesNotYetDeliveredCountsForNothing(t *testing.T) 
 			_, _ = io.WriteString(w, delta(i))
 		}
 	}()
-	got := 0
-	for quiet := false; !quiet; {
-		select {
-		case b := <-c.Recv():
-			got += len(b)
-		case <-time.After(500 * time.Millisecond):
-			quiet = true
-		}
-	}
+	got := len(fill(t, c, 1<<10, 0))
 	if got == 0 || got > 10 {
 		t.Errorf("%d frames came through a window of 1 KiB", got)
 	}
@@ -146,15 +156,7 @@ func TestAnAcknowledgementOfFramesNotYetDeliveredCountsForNothing(t *testing.T) 
 func TestTwoByteLinesCannotFillTheWindowWithFrames(t *testing.T) {
 	c := transport.Start(transport.Config{R: strings.NewReader(strings.Repeat("x\n", 1<<20)), W: io.Discard, Window: 64 << 10})
 	defer c.Close()
-	got := 0
-	for quiet := false; !quiet; {
-		select {
-		case b := <-c.Recv():
-			got += len(b)
-		case <-time.After(500 * time.Millisecond):
-			quiet = true
-		}
-	}
+	got := len(fill(t, c, 64<<10, 0))
 	if got == 0 || got > 1000 {
 		t.Errorf("a window of 64 KiB holds %d frames", got)
 	}

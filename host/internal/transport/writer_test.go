@@ -199,11 +199,14 @@ func TestABrokenPipeIsProvablyNotWritten(t *testing.T) {
 }
 
 func TestCloseReportsTheFrameInFlightAndThoseThatWait(t *testing.T) {
-	_, w := pipe(t)
+	r, w := pipe(t)
 	c, told := writing(t, transport.Config{W: w})
+	// More than a pipe holds.
 	c.Send(1, []byte(`"`+strings.Repeat("x", 200<<10)+`"`))
 	c.Send(2, []byte(`"waits"`))
-	time.Sleep(20 * time.Millisecond)
+	if _, err := io.ReadFull(r, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
 	c.Close()
 	if len(told) != 2 {
 		t.Fatalf("%d outcomes were told when Close returned, want 2", len(told))
