@@ -45,7 +45,7 @@ func (t *prompt) command(r *Run) *toolCall {
 		defer cancel()
 		cmd := exec.CommandContext(ctx, "sh", "-c", c.command)
 		cmd.Dir = t.s.cwd
-		cmd.WaitDelay = 500 * time.Millisecond // what it left behind may hold the output open
+		cmd.WaitDelay = 3 * time.Second // what it left behind may hold the output open
 		out, err := cmd.CombinedOutput()
 		return string(out), err != nil
 	}

@@ -190,7 +190,7 @@ func (r *run) shell(command string) (string, int) {
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "sh", "-c", command)
 	cmd.Dir = r.th.cwd
-	cmd.WaitDelay = 500 * time.Millisecond // what it left behind may hold the output open
+	cmd.WaitDelay = 3 * time.Second // what it left behind may hold the output open
 	out, err := cmd.CombinedOutput()
 	if cmd.ProcessState == nil {
 		return fmt.Sprint(err), 127

@@ -24,11 +24,16 @@ func wantOrigin(t *testing.T, who string, pid int, want process.Origin) {
 	}
 }
 
-// orphaned waits until a process has got another parent than the one that left.
+// orphaned waits until a process has got another parent than the one that leaves. Of
+// a process with several threads the table may show the end before that.
 func orphaned(t *testing.T, pid, parent int) {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		if !alive(parent) {
+		now, err := process.ParentOf(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if now != parent {
 			return
 		}
 		if time.Now().After(deadline) {

@@ -187,12 +187,15 @@ func (p *Process) watch() {
 	close(p.done)
 }
 
+// waitStderr waits in parts, so that a moment in which this process itself stood
+// still does not count as the whole time.
 func (p *Process) waitStderr() {
-	t := time.NewTimer(lastStderr)
-	defer t.Stop()
-	select {
-	case <-p.stderrDone:
-	case <-t.C:
+	for range 4 {
+		select {
+		case <-p.stderrDone:
+			return
+		case <-time.After(lastStderr / 4):
+		}
 	}
 }
 
