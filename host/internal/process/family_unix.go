@@ -150,7 +150,7 @@ const (
 	// killWait is how long the processes may take to vanish after SIGKILL, and
 	// killWaitCancelled how long when the caller's context has ended.
 	killWait          = 5 * time.Second
-	killWaitCancelled = time.Second
+	killWaitCancelled = 3 * time.Second
 
 	firstPoll = 2 * time.Millisecond
 	lastPoll  = 50 * time.Millisecond
