@@ -197,8 +197,9 @@ func (d *diagnosing) traces(m abi.Manifest, env []string) (out []string) {
 	return out
 }
 
-// probeTime bounds the start of a harness in a probe.
-const probeTime = 90 * time.Second
+// probeTime bounds the start of a harness in a probe, with all that comes before it:
+// on a slow machine compiling the binding takes longest.
+const probeTime = 5 * time.Minute
 
 // probe starts the harness once, in a host of its own on a folder that is removed
 // again, so that nothing of it stays in the user's data.

@@ -74,7 +74,7 @@ func generateACP(t *testing.T, mode string, opts schemas.GenerateOptions) (schem
 	}
 	t.Setenv("SCHEMAS_TEST_GENERATOR", mode)
 	t.Setenv("SCHEMAS_TEST_DATA", data)
-	opts.Provider, opts.Command, opts.Timeout = "acp", []string{self}, 10*time.Second
+	opts.Provider, opts.Command, opts.Timeout = "acp", []string{self}, time.Minute
 	opts.Now = func() time.Time { return time.Date(2026, 3, 1, 23, 0, 0, 0, time.UTC) }
 	return schemas.Generate(t.Context(), opts)
 }

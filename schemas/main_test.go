@@ -23,7 +23,7 @@ func TestMain(m *testing.M) {
 func fakeGenerator(mode string, args []string) int {
 	switch {
 	case mode == "hang":
-		time.Sleep(time.Minute)
+		time.Sleep(3 * time.Minute)
 	case mode == "fail":
 		fmt.Fprintln(os.Stderr, "the generator is out of order")
 		return 3

@@ -244,7 +244,7 @@ func TestASchemaThatDoublesTheWorkIsGivenUp(t *testing.T) {
 	}
 	start := time.Now()
 	wantCode(t, v.Check(from, schemas.Notification, "n", nest(60)), schemas.CodeSchemaInvalid)
-	if d := time.Since(start); d > 10*time.Second {
+	if d := time.Since(start); d > time.Minute {
 		t.Errorf("took %s", d)
 	}
 	// What was used up, or left over, belongs to that check alone.

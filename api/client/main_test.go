@@ -83,7 +83,7 @@ func newHost(t *testing.T, script string) (h *host.Host, cwd string, reopen func
 }
 
 func closeHost(t *testing.T, h *host.Host) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	if err := h.Close(ctx); err != nil {
 		t.Errorf("close: %v", err)

@@ -288,7 +288,7 @@ func TestEngineCloseEndsARunningStepAndWaitsForIt(t *testing.T) {
 	select {
 	case err := <-failed:
 		mustFault(t, err, engine.FaultClosed, "closed")
-	case <-time.After(30 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the step still runs after Close")
 	}
 	if _, err := e.Load(context.Background(), hand{}.bytes(), abi.Limits{}); err == nil {
