@@ -30,8 +30,8 @@
 //	}
 //
 // An entry of "methods" takes the place of a method's ordinary answer: "error", "result",
-// "hang" (never answered), "exit" (the process ends instead), or only "delay_ms" before
-// the ordinary answer. "times" 0 means always.
+// "hang" (never answered), "exit" (the process ends instead), or the ordinary one. It comes
+// after "delay_ms", and once "wait_file" is there. "times" 0 means always.
 //
 // # Turns
 //

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -70,9 +71,10 @@ func TestT5_LinesThatAreNoMessageAreNotAnswered(t *testing.T) {
 }
 
 func TestAMethodCanBeOverriddenAsOftenAsTheScriptSays(t *testing.T) {
+	gate := filepath.Join(t.TempDir(), "gate")
 	c := connect(t, parse(t, `{"methods":{
 		"collaborationMode/list":[{"times":2,"error":{"code":-32000,"message":"sign in"}},{"times":1,"result":{"data":[]}}],
-		"account/read":[{"delay_ms":1}],
+		"account/read":[{"delay_ms":1,"wait_file":`+strconv.Quote(gate)+`}],
 		"thread/read":[{"hang":true}]}}`), "")
 	c.hello()
 	for range 2 {
@@ -86,7 +88,17 @@ func TestAMethodCanBeOverriddenAsOftenAsTheScriptSays(t *testing.T) {
 	if f := c.call("collaborationMode/list", obj{}); !strings.Contains(f.raw, "Plan") {
 		t.Errorf("still overridden: %s", f.raw)
 	}
-	if f := c.call("account/read", obj{}); f.Result == nil {
+	late := c.post("account/read", obj{})
+	c.call("model/list", obj{})
+	for _, f := range c.all() {
+		if string(f.ID) == late {
+			t.Errorf("a method that waits for a file was answered without it: %s", f.raw)
+		}
+	}
+	if err := os.WriteFile(gate, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if f := c.response(late); f.Result == nil {
 		t.Errorf("a delayed method is not answered in the ordinary way: %s", f.raw)
 	}
 	id := c.post("thread/read", obj{"threadId": unknownThread})

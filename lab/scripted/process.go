@@ -179,7 +179,7 @@ func (s *process) serve(m inbound) {
 		s.turns.Add(1)
 		go func() {
 			defer s.turns.Done()
-			if !sleep(s.ctx, time.Duration(o.DelayMS)*time.Millisecond) {
+			if !sleep(s.ctx, time.Duration(o.DelayMS)*time.Millisecond) || !waitFile(s.ctx, o.WaitFile) {
 				return
 			}
 			switch {
@@ -235,8 +235,7 @@ func (s *process) misbehave(ctx context.Context, st *Step, expand func(string) s
 	case st.DelayMS > 0:
 		sleep(ctx, time.Duration(st.DelayMS)*time.Millisecond)
 	case st.WaitFile != "":
-		for !exists(st.WaitFile) && sleep(ctx, 5*time.Millisecond) {
-		}
+		waitFile(ctx, st.WaitFile)
 	case st.Raw != nil:
 		s.out.line([]byte(*st.Raw))
 	case st.RawBase64 != "":
@@ -264,6 +263,16 @@ func (s *process) misbehave(ctx context.Context, st *Step, expand func(string) s
 		return false, nil
 	}
 	return true, ctx.Err()
+}
+
+// waitFile waits until the file is there; no path is there at once.
+func waitFile(ctx context.Context, path string) bool {
+	for path != "" && !exists(path) {
+		if !sleep(ctx, 5*time.Millisecond) {
+			return false
+		}
+	}
+	return ctx.Err() == nil
 }
 
 func exists(path string) bool {

@@ -52,12 +52,14 @@ type Defaults struct {
 
 // Override takes the place of a method's ordinary answer.
 type Override struct {
-	Times   int             `json:"times,omitempty"` // 0: always
-	DelayMS int             `json:"delay_ms,omitempty"`
-	Error   *RPCError       `json:"error,omitempty"`
-	Result  json.RawMessage `json:"result,omitempty"`
-	Hang    bool            `json:"hang,omitempty"`
-	Exit    *int            `json:"exit,omitempty"`
+	Times   int `json:"times,omitempty"` // 0: always
+	DelayMS int `json:"delay_ms,omitempty"`
+	// WaitFile is a file that the answer waits for.
+	WaitFile string          `json:"wait_file,omitempty"`
+	Error    *RPCError       `json:"error,omitempty"`
+	Result   json.RawMessage `json:"result,omitempty"`
+	Hang     bool            `json:"hang,omitempty"`
+	Exit     *int            `json:"exit,omitempty"`
 }
 
 // RPCError is the error of a response.
