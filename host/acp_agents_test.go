@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aoagents/ao-host/host"
 	"github.com/aoagents/ao-host/lab/scripted"
 )
 
@@ -35,14 +36,14 @@ func eachACPAgent(t *testing.T, test func(t *testing.T, a actor)) {
 }
 
 // newACPRig opens a host on a scripted agent that plays a script, which is JSON.
-func newACPRig(t *testing.T, a actor, script string) *rig {
+func newACPRig(t *testing.T, a actor, script string, opts ...func(*host.Config)) *rig {
 	t.Helper()
 	r := &rig{t: t, dir: t.TempDir(), cwd: projectDir(t), home: t.TempDir()}
 	r.acpScript(script)
 	if err := os.Chmod(r.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	r.actor(a.harness, json.RawMessage(script), "acp", "--profile", a.profile, "--home", r.home)
+	r.actor(a.harness, json.RawMessage(script), []string{"acp", "--profile", a.profile, "--home", r.home}, opts...)
 	return r
 }
 

@@ -17,7 +17,7 @@ func TestA3_AURLConsentThatWasGivenElsewhereIsAcceptedForTheAgentThatWaits(t *te
 		if got := r.texts(abi.ItemMessage); len(got) != 1 || got[0] != "I heard accept." {
 			t.Errorf("the agent said %q", got)
 		}
-		cards := bodies[host.Interaction](r, host.EventInteraction)
+		cards := r.untilClosed()
 		if len(cards) == 0 {
 			t.Fatal("no card was shown")
 		}

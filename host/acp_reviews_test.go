@@ -38,8 +38,8 @@ func (r *rig) finish(turn string) (asked, automatic []host.Interaction) {
 		}
 		return r.turn(turn).State.Ended()
 	})
-	for _, k := range bodies[host.Interaction](r, host.EventInteraction) {
-		if k.Ask.Type == abi.InteractionPermission && k.Automatic != "" && k.State == host.InteractionClosed {
+	for _, k := range r.untilClosed() {
+		if k.Ask.Type == abi.InteractionPermission && k.Automatic != "" {
 			automatic = append(automatic, k)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/host"
@@ -78,7 +79,7 @@ func TestS2_S8_APromptThatIsNeverAnsweredAfterItsCancelEndsWithTheProcess(t *tes
 		if strings.HasPrefix(a.profile, "grok") {
 			t.Skip("a scripted Grok tells the end of its turn in two more ways; see TestQ5_GroksTurnEndCountsOnceWhateverComesFirst")
 		}
-		r := newACPRig(t, a, working(`"on_cancel":{"never":true}`))
+		r := newACPRig(t, a, working(`"on_cancel":{"never":true}`), func(c *host.Config) { c.StopGrace = 200 * time.Millisecond })
 		turn := r.send("Work")
 		r.untilWorking(1)
 		r.stop(host.StopOptions{Turn: turn.ID})
@@ -174,7 +175,8 @@ func TestS7_AnAgentThatWantsASignInForEverIsAProblemAndTheMessageWaits(t *testin
 
 func TestRule14_P1_AReviewThatIsRaisedAgainAfterARestartIsShownAndCanBeApproved(t *testing.T) {
 	eachACPAgent(t, func(t *testing.T, a actor) {
-		r := newACPRig(t, a, `{"behaviour":{"reraise_review":true,"keeps":["*"]},"turns":[{"when":{"text":"Plan"},"steps":[{"plan":"# Plan"},{"if":{"decision":"approved"},"then":[{"say":"Implemented."}]}]},{"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`)
+		// What is sent while the agent still ends the turn that it began itself waits there.
+		r := newACPRig(t, a, `{"behaviour":{"reraise_review":true,"keeps":["*"],"second_prompt":"queue"},"turns":[{"when":{"text":"Plan"},"steps":[{"plan":"# Plan"},{"if":{"decision":"approved"},"then":[{"say":"Implemented."}]}]},{"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`)
 		r.configure(host.SettingsPatch{Mode: ptr("plan"), Permission: ptr(abi.PermissionBypass)})
 		turn := r.send("Plan")
 		r.untilPlan()
@@ -193,7 +195,9 @@ func TestRule14_P1_AReviewThatIsRaisedAgainAfterARestartIsShownAndCanBeApproved(
 		}
 		if a.profile == scripted.ProfileKimchi {
 			// Its form names neither the plan nor a tool call, so outside a turn nothing shows
-			// that it is a review: it is declined, and the plan goes on by a message.
+			// that it is a review: it is declined, and the plan goes on by a message. In the
+			// turn of that message it would be asked like any other form.
+			r.until("the review to be declined", func() bool { return found(t, r.home, `"reviewed":true`) > 0 })
 			next := r.implement(r.untilPlan())
 			r.untilTurn(next.ID, host.TurnCompleted)
 			return

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aoagents/ao-host/host"
 	"github.com/aoagents/ao-host/lab/scripted"
@@ -95,7 +96,7 @@ func TestRule22_AMessageThatWasBeingPreparedWhenTheHostClosedStaysQueued(t *test
 		if option == "" {
 			option = "mode"
 		}
-		r := newACPRig(t, a, strings.Replace(answersAll, "{", `{"behaviour":{"setters":{"`+option+`":"never"}},`, 1))
+		r := newACPRig(t, a, strings.Replace(answersAll, "{", `{"behaviour":{"setters":{"`+option+`":"never"}},`, 1), func(c *host.Config) { c.StopGrace = 200 * time.Millisecond })
 		r.configure(host.SettingsPatch{Mode: ptr("plan")})
 		first, second := r.send("Go"), r.send("And then")
 		r.until("the turn to be prepared", func() bool { c := r.controls(); return c.Running != nil && c.Running.Turn == first.ID })

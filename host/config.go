@@ -81,6 +81,7 @@ type Config struct {
 	// The following are for tests of this package.
 	start func(process.Spec) (*process.Process, error)
 	end   func(context.Context, *process.Process, time.Duration) error
+	fresh time.Duration
 }
 
 // Launch is how to start a harness instead of what its manifest says.
@@ -120,6 +121,7 @@ func (c Config) withDefaults() Config {
 	dur(&c.StartSlow, 30*time.Second)
 	dur(&c.StopGrace, 4*time.Second)
 	dur(&c.EndGrace, 3*time.Second)
+	dur(&c.fresh, freshControls)
 	if c.start == nil {
 		c.start = process.Start
 	}

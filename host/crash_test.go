@@ -28,7 +28,7 @@ const cacheEnv = "AO_TEST_CACHE"
 func crashConfig(dir string) host.Config {
 	self, _ := os.Executable()
 	home := filepath.Join(dir, "home")
-	return host.Config{
+	cfg := host.Config{
 		Dir: filepath.Join(dir, "data"), CacheDir: filepath.Join(os.Getenv(cacheEnv), "cache"), DigestDir: filepath.Join(os.Getenv(cacheEnv), "digests"),
 		Env: []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "CODEX_HOME=" + home},
 		Launch: map[string]host.Launch{"codex": {
@@ -36,6 +36,8 @@ func crashConfig(dir string) host.Config {
 		}},
 		EndGrace: 2 * time.Second,
 	}
+	patient(&cfg)
+	return cfg
 }
 
 // crashRig is the configuration of the host after the crash.

@@ -145,14 +145,16 @@ func TestOverHTTPADeletionCanBeRepeatedWithItsKey(t *testing.T) {
 }
 
 func TestOverHTTPADeletionThatAnEndOfTheHostOvertookIsConfirmedByTheNextOne(t *testing.T) {
-	w := newWeb(t, `{"turns":[{"repeat":true,"steps":[{"burst":{"count":1500,"bytes":20000}},{"wait_interrupt":true}]}]}`,
+	w := newWeb(t, `{"turns":[{"repeat":true,"steps":[{"burst":{"count":8000,"bytes":20000}},{"wait_interrupt":true}]}]}`,
 		func(cfg *host.Config) { cfg.StopGrace = 100 * time.Millisecond })
 	body := host.DeleteRequest{Unfinished: true}
-	for range 5 {
+	// The more was said, the longer its removal takes, and with it the time to end the
+	// host in.
+	for _, said := range []uint64{100, 400, 1600, 6400, 6400} {
 		w.untilTurn(w.send("Go").ID, host.TurnRunning)
 		w.until("much was said", func() bool {
 			c, err := w.h.Conversation(t.Context(), w.conv)
-			return err == nil && c.LastSeq > 100
+			return err == nil && c.LastSeq > said
 		})
 		first := make(chan reply, 1)
 		go func() { first <- w.do("POST", w.at("/delete"), body, host.HeaderIdempotencyKey, w.conv) }()

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -81,10 +82,13 @@ func TestPlanQuestionAnswerChangesImplementRunsWithTheRememberedPermission(t *te
 }
 
 func TestTextsThatNeverEndKeepTheirPlaceAndWhoSaidThem(t *testing.T) {
-	r := newRogueRig(t, `{"turns":[{"steps":[{"run":{"command":"make","approve":true}},{"say":"Done."}]}]}`)
+	gate, goOn := newGate(t)
+	r := newRogueRig(t, fmt.Sprintf(`{"turns":[{"steps":[{"run":{"command":"make","approve":true}},{"wait_file":%q},{"say":"Done."}]}]}`, gate))
 	turn := r.send("murmur")
 	card := r.untilInput()
 	r.answer(card.ID, host.Answer{Decision: decision(t, card, abi.AllowOnce)})
+	r.closed(card.ID)
+	goOn()
 	r.untilTurn(turn.ID, host.TurnCompleted)
 	var got []string
 	for _, ev := range r.journal() {

@@ -14,6 +14,10 @@ func (c *Config) WithProcesses(start func(process.Spec) (*process.Process, error
 	c.start, c.end = start, end
 }
 
+// WithFreshControls replaces how long a reader waits for controls that are not older than
+// the journal.
+func (c *Config) WithFreshControls(wait time.Duration) { c.fresh = wait }
+
 // DecodeMessage decodes the body of a message as the handler does.
 func DecodeMessage(b []byte) (m Message, err error) {
 	return m, decodeStrict(b, []string{"content"}, &m)

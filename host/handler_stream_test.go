@@ -12,6 +12,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -188,7 +189,7 @@ func TestHandlerStreamsTheJournalFromANumberOnThenLive(t *testing.T) {
 
 func TestHandlerStreamSaysThatItLivesAndTellsWhenTheHostCloses(t *testing.T) {
 	w := newWeb(t, echo)
-	w.serve(w.h.HandlerWith(20*time.Millisecond, time.Second, time.Second))
+	w.serve(w.h.HandlerWith(20*time.Millisecond, patience, patience))
 	last := w.journal()[0].Seq
 	s := w.stream(t, fmt.Sprintf("/events?after=%d", last))
 	for i := range 4 {
@@ -229,8 +230,15 @@ func (l smallBuffers) Accept() (net.Conn, error) {
 
 func TestHandlerDropsAStalledSubscriberAndNobodyElse(t *testing.T) {
 	w := newWeb(t, `{"turns":[{"repeat":true,"steps":[`+burst(20000, 200)+`]}]}`)
-	srv := httptest.NewUnstartedServer(w.h.HandlerWith(time.Minute, 300*time.Millisecond, time.Second))
+	// Long enough that who reads is not dropped on a busy machine.
+	srv := httptest.NewUnstartedServer(w.h.HandlerWith(time.Minute, 5*time.Second, patience))
 	srv.Listener = smallBuffers{srv.Listener}
+	var gone sync.Map
+	srv.Config.ConnState = func(c net.Conn, s http.ConnState) {
+		if s == http.StateClosed {
+			gone.Store(c.RemoteAddr().String(), true)
+		}
+	}
 	srv.Start()
 	t.Cleanup(srv.Close)
 	w.srv.Close()
@@ -270,7 +278,10 @@ func TestHandlerDropsAStalledSubscriberAndNobodyElse(t *testing.T) {
 	}
 	// Now the stalled one reads: it has a beginning, then a broken connection, and
 	// the last number it received is where it goes on.
-	time.Sleep(time.Second)
+	w.until("the stalled subscriber to be dropped", func() bool {
+		_, ok := gone.Load(stalled.LocalAddr().String())
+		return ok
+	})
 	rest, err := readResponse(t, stalled)
 	if err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("the stalled subscriber was not dropped: %v", err)

@@ -274,7 +274,7 @@ func TestHandlerBoundsBodies(t *testing.T) {
 
 func TestHandlerDropsAClientThatDoesNotFinishItsBody(t *testing.T) {
 	w := newWeb(t, echo)
-	w.serve(w.h.HandlerWith(time.Second, time.Second, 100*time.Millisecond))
+	w.serve(w.h.HandlerWith(patience, patience, 100*time.Millisecond))
 	conn := dial(t, w.srv)
 	ask(t, conn, "POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{", w.at("/turns"))
 	body, err := readResponse(t, conn)

@@ -45,8 +45,8 @@ func TestLiveACP_S4_AfterARestartTheSessionAndTheRememberedTupleAreBack(t *testi
 		if got := l.file("notes.md"); got != "noted\n" {
 			t.Errorf("the file has %q", got)
 		}
-		for _, in := range bodies[host.Interaction](l.rig, host.EventInteraction) {
-			if in.State == host.InteractionClosed && in.Automatic == "" {
+		for _, in := range l.untilClosed() {
+			if in.Automatic == "" {
 				t.Errorf("a person was asked: %+v (P4)", in.Ask)
 			}
 		}

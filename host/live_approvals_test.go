@@ -89,12 +89,10 @@ func TestLiveC7_ACommandsApprovalOffersWhatCodexOffersAndDoesWhatWasDecided(t *t
 		next := l.send("Go on")
 		l.untilTurn(next.ID, host.TurnCompleted)
 		cards := 0
-		for _, in := range bodies[host.Interaction](l.rig, host.EventInteraction) {
-			if in.State == host.InteractionClosed {
-				cards++
-				if in.Disposition != abi.DispositionAnswered || in.Reply == nil || in.Reply.Decision == "" {
-					t.Errorf("closed card %+v", in)
-				}
+		for _, in := range l.untilClosed() {
+			cards++
+			if in.Disposition != abi.DispositionAnswered || in.Reply == nil || in.Reply.Decision == "" {
+				t.Errorf("closed card %+v", in)
 			}
 		}
 		if cards != 4 {
@@ -158,8 +156,8 @@ func TestLiveRule14_AStopTakesAPendingApprovalBackAndNothingRuns(t *testing.T) {
 		if g := l.generation(); g != 1 {
 			t.Errorf("generation %d", g)
 		}
-		for _, in := range bodies[host.Interaction](l.rig, host.EventInteraction) {
-			if in.State == host.InteractionClosed && in.Disposition != abi.DispositionCancelled {
+		for _, in := range l.untilClosed() {
+			if in.Disposition != abi.DispositionCancelled {
 				t.Errorf("card ended %s, want cancelled", in.Disposition)
 			}
 		}

@@ -133,8 +133,8 @@ func TestLiveA4_APendingQuestionEndsWithTheStopOfItsTurn(t *testing.T) {
 		}
 		next := l.send("Go on")
 		l.untilTurn(next.ID, host.TurnCompleted)
-		for _, in := range bodies[host.Interaction](l.rig, host.EventInteraction) {
-			if in.State == host.InteractionClosed && in.Disposition != abi.DispositionCancelled && in.Disposition != abi.DispositionExpired {
+		for _, in := range l.untilClosed() {
+			if in.Disposition != abi.DispositionCancelled && in.Disposition != abi.DispositionExpired {
 				t.Errorf("card %s ended %s", in.ID, in.Disposition)
 			}
 		}

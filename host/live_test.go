@@ -79,10 +79,12 @@ func newLive(t *testing.T, version string, o liveOptions, steps ...model.Step) *
 // liveConfig is the configuration of a host on a real harness. The environment is
 // the whole one of the lab, so that the manifest's allow-list is tested as well.
 func liveConfig(dir string, home lab.Home) host.Config {
-	return host.Config{
+	cfg := host.Config{
 		Dir: dir, CacheDir: filepath.Join(cacheDir, "cache"), DigestDir: filepath.Join(cacheDir, "digests"),
 		Env: home.Env, Launch: map[string]host.Launch{home.Harness.ID: {Argv: home.Argv}},
 	}
+	patient(&cfg)
+	return cfg
 }
 
 // honest fails the test for what must not happen on a real harness, whatever the

@@ -98,6 +98,25 @@ func (r *rig) closed(id string) (card host.Interaction) {
 	return card
 }
 
+// untilClosed waits until every card is closed and returns them, in the order in which
+// they were. What the agent does with an answer can be seen before it is known here that
+// the answer was written.
+func (r *rig) untilClosed() (cards []host.Interaction) {
+	r.t.Helper()
+	r.until("every card to be closed", func() bool {
+		cards = nil
+		open := map[string]bool{}
+		for _, in := range bodies[host.Interaction](r, host.EventInteraction) {
+			if open[in.ID] = in.State != host.InteractionClosed; !open[in.ID] {
+				delete(open, in.ID)
+				cards = append(cards, in)
+			}
+		}
+		return len(open) == 0
+	})
+	return cards
+}
+
 func TestRule12_C5_TheDispositionOfACardIsThatOfItsAnswer(t *testing.T) {
 	const form = `{"turns":[{"repeat":true,"steps":[{"form":{"server":"m","message":"Fill in","schema":{"type":"object","properties":{"x":{"type":"string"}}}}},{"say":"{{action}}"}]}]}`
 	for name, c := range map[string]struct {
@@ -195,12 +214,13 @@ func TestA1_AQuestionThatResolvesItselfIsExpiredNotAnswered(t *testing.T) {
 	 {"ask":{"id":"q","questions":[{"id":"a","question":"Which?","options":[{"label":"x","description":""}]}],"resolve_after_ms":150}},
 	 {"say":"Went on."}]}]}`)
 	turn := r.send("Ask")
-	card := r.untilInput()
 	r.untilTurn(turn.ID, host.TurnCompleted)
-	var last host.Interaction
-	for _, in := range bodies[host.Interaction](r, host.EventInteraction) {
-		last = in
+	// It is open for too short a time to be looked at.
+	told := bodies[host.Interaction](r, host.EventInteraction)
+	if len(told) < 2 || told[0].State != host.InteractionOpen {
+		t.Fatalf("told of the card: %+v", told)
 	}
+	card, last := told[0], told[len(told)-1]
 	if last.ID != card.ID || last.State != host.InteractionClosed || last.Disposition != abi.DispositionExpired || last.Reply != nil {
 		t.Fatalf("the card ended %+v", last)
 	}

@@ -91,33 +91,34 @@ func inHistory(t testing.TB, home, clientID string) int {
 	return n
 }
 
-// slowStop keeps its first turn running for a while after it was interrupted.
-const slowStop = `{"methods":{"turn/interrupt":[{"delay_ms":400,"times":1}]},"turns":[
+// newSlowStop opens a host on an agent whose first turn goes on after it was
+// interrupted, until it is let go.
+func newSlowStop(t *testing.T) (r *rig, letGo func()) {
+	t.Helper()
+	gate, letGo := newGate(t)
+	return newRig(t, fmt.Sprintf(`{"methods":{"turn/interrupt":[{"wait_file":%q,"times":1}]},"turns":[
  {"when":{"turn":1},"steps":[{"say":"Working."},{"wait_interrupt":true}]},
- {"repeat":true,"steps":[{"say":"Done."}]}]}`
+ {"repeat":true,"steps":[{"say":"Done."}]}]}`, gate)), letGo
+}
 
 func TestRule22_AMessageSentAfterAStopReleasesTheQueueAlthoughTheTurnHasNotEndedYet(t *testing.T) {
-	// A slow machine can need more time to send than the agent takes to stop.
-	for _, takes := range []string{"400", "5000", "40000"} {
-		r := newRig(t, strings.Replace(slowStop, "400", takes, 1), func(c *host.Config) { c.StopGrace = time.Minute })
-		first := r.send("Work")
-		r.untilTurn(first.ID, host.TurnRunning)
-		older := r.send("Older")
-		r.stop(host.StopOptions{})
-		newer := r.send("Newer")
-		early := r.turn(first.ID).State == host.TurnRunning
-		r.untilTurn(first.ID, host.TurnInterrupted)
-		r.untilTurn(newer.ID, host.TurnCompleted)
-		r.untilTurn(older.ID, host.TurnCompleted)
-		if early {
-			return
-		}
+	r, letGo := newSlowStop(t)
+	first := r.send("Work")
+	r.untilTurn(first.ID, host.TurnRunning)
+	older := r.send("Older")
+	r.stop(host.StopOptions{})
+	newer := r.send("Newer")
+	if s := r.turn(first.ID).State; s != host.TurnRunning {
+		t.Fatalf("the stopped turn is %s before the agent has ended it", s)
 	}
-	t.Fatal("the stopped turn had always ended before the message was sent")
+	letGo()
+	r.untilTurn(first.ID, host.TurnInterrupted)
+	r.untilTurn(newer.ID, host.TurnCompleted)
+	r.untilTurn(older.ID, host.TurnCompleted)
 }
 
 func TestRule21b_ASteerSentAfterAStopRunsAlthoughOlderTurnsAreHeld(t *testing.T) {
-	r := newRig(t, slowStop)
+	r, letGo := newSlowStop(t)
 	first := r.send("Work")
 	r.untilTurn(first.ID, host.TurnRunning)
 	older := r.send("Older")
@@ -126,6 +127,7 @@ func TestRule21b_ASteerSentAfterAStopRunsAlthoughOlderTurnsAreHeld(t *testing.T)
 	if err != nil {
 		t.Fatal(err)
 	}
+	letGo()
 	r.untilTurn(first.ID, host.TurnInterrupted)
 	r.untilTurn(steer.ID, host.TurnCompleted)
 	if s := r.turn(older.ID).State; s != host.TurnQueued || !r.controls().Queue.Held {
@@ -134,8 +136,9 @@ func TestRule21b_ASteerSentAfterAStopRunsAlthoughOlderTurnsAreHeld(t *testing.T)
 }
 
 func TestRule22_AMessageSentWhileAnAbortedStartEndsIsNotHeldWithIt(t *testing.T) {
+	gate, open := newGate(t)
 	shell := filepath.Join(t.TempDir(), "shell")
-	if err := os.WriteFile(shell, []byte("#!/bin/sh\n/bin/sleep 1\nexec /bin/sh \"$@\"\n"), 0o700); err != nil {
+	if err := os.WriteFile(shell, []byte("#!/bin/sh\n"+untilFile(gate)+"exec /bin/sh \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("SHELL", shell)
@@ -156,13 +159,20 @@ func TestRule22_AMessageSentWhileAnAbortedStartEndsIsNotHeldWithIt(t *testing.T)
 	r.until("the start", func() bool { return r.controls().Session.State == host.SessionStarting })
 	r.stop(host.StopOptions{})
 	second := r.send("Second")
+	open()
 	r.untilTurn(first.ID, host.TurnCompleted)
 	r.untilTurn(second.ID, host.TurnCompleted)
 }
 
+// untilFile is what waits for a file in a script of the shell. It has no PATH to rely on.
+func untilFile(path string) string {
+	return "while [ ! -e " + path + " ]; do /bin/sleep 0.02; done\n"
+}
+
 func TestRule22_StartsThatAPersonAbortsAreNoFaultsOfTheBinding(t *testing.T) {
-	r := newRig(t, echo)
-	// The binding is not compiled yet, so all of them wait for that when they end.
+	// It never comes to life. The binding may not be compiled yet: then all of them wait
+	// for that when they end.
+	r := newRig(t, `{"methods":{"initialize":[{"hang":true}]},"turns":[]}`)
 	for range 4 {
 		c, err := r.h.Create(t.Context(), host.NewConversation{Harness: "codex", Cwd: r.cwd})
 		if err != nil {
@@ -174,6 +184,7 @@ func TestRule22_StartsThatAPersonAbortsAreNoFaultsOfTheBinding(t *testing.T) {
 		r.stop(host.StopOptions{})
 	}
 	r.until("the abort", func() bool { return r.controls().Session.State == host.SessionNone })
+	r.script(echo)
 	last := r.send("Now really")
 	r.untilTurn(last.ID, host.TurnCompleted)
 }
@@ -182,7 +193,8 @@ func TestAnAbortedStartDoesNotReplaceTheLoginEnvironmentForGood(t *testing.T) {
 	dir := t.TempDir()
 	shell := filepath.Join(dir, "shell")
 	asked := filepath.Join(dir, "asked")
-	if err := os.WriteFile(shell, []byte("#!/bin/sh\n: >"+asked+"\n/bin/sleep 1\nexport CODEX_HOME="+dir+"/login-home\nexec /bin/sh \"$@\"\n"), 0o700); err != nil {
+	gate, open := newGate(t)
+	if err := os.WriteFile(shell, []byte("#!/bin/sh\n: >"+asked+"\n"+untilFile(gate)+"export CODEX_HOME="+dir+"/login-home\nexec /bin/sh \"$@\"\n"), 0o700); err != nil {
 		t.Fatal(err)
 	}
 	home := filepath.Join(dir, "login-home")
@@ -199,6 +211,7 @@ func TestAnAbortedStartDoesNotReplaceTheLoginEnvironmentForGood(t *testing.T) {
 	r.until("the shell to be asked", func() bool { _, err := os.Stat(asked); return err == nil })
 	r.stop(host.StopOptions{})
 	r.until("the abort", func() bool { return r.controls().Session.State == host.SessionNone })
+	open()
 	second := r.send("Second")
 	r.untilTurn(second.ID, host.TurnCompleted)
 	if n := inHistory(t, home, second.ClientID); n != 1 {

@@ -93,6 +93,7 @@ func newRig(t testing.TB, script string, opts ...func(*host.Config)) *rig {
 		}},
 		EndGrace: 2 * time.Second,
 	}
+	patient(&r.cfg)
 	for _, o := range opts {
 		o(&r.cfg)
 	}
@@ -148,6 +149,25 @@ func (r *rig) restart() {
 
 // patience is long because the machine of a test may be busy; it only delays failures.
 const patience = 3 * time.Minute
+
+// patient has a host wait for a busy machine as long as a test does: only a test that is
+// about such a time sets it.
+func patient(cfg *host.Config) {
+	cfg.StartSlow, cfg.StopGrace = patience, patience
+	cfg.WithFreshControls(patience)
+}
+
+// newGate returns a file that scripts wait for and what makes it.
+func newGate(t testing.TB) (path string, open func()) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), "gate")
+	return path, func() {
+		t.Helper()
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
 
 // until waits for cond; what names it in the failure.
 func (r *rig) until(what string, cond func() bool) {

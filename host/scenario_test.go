@@ -112,7 +112,7 @@ func (a actor) stage(t *testing.T, s scenario.Scenario, p abi.Permission) (r *ri
 	} else {
 		script = s.ACP(a.profile, a.inReview, stage)
 	}
-	r.actor(a.harness, script, argv...)
+	r.actor(a.harness, script, argv)
 	return r, func(gate string) {
 		if err := os.WriteFile(filepath.Join(gates, gate), nil, 0o600); err != nil {
 			t.Fatal(err)
@@ -131,7 +131,7 @@ func projectDir(t *testing.T) string {
 }
 
 // actor opens the host on a scripted agent.
-func (r *rig) actor(harness string, script any, argv ...string) {
+func (r *rig) actor(harness string, script any, argv []string, opts ...func(*host.Config)) {
 	r.t.Helper()
 	t := r.t.(*testing.T)
 	b, err := json.Marshal(script)
@@ -153,6 +153,10 @@ func (r *rig) actor(harness string, script any, argv ...string) {
 			Env:  []string{scriptedEnv + "=1", "AO_SCRIPTED_CALLS=" + r.calls(), "GOCOVERDIR=" + os.Getenv("GOCOVERDIR")},
 		}},
 		EndGrace: 2 * time.Second,
+	}
+	patient(&r.cfg)
+	for _, o := range opts {
+		o(&r.cfg)
 	}
 	if r.h, err = host.Open(t.Context(), r.cfg); err != nil {
 		t.Fatalf("open: %v", err)
@@ -602,17 +606,10 @@ func (x *performance) said(want []string) {
 func (x *performance) leave() {
 	t := x.t
 	t.Helper()
-	x.until("every card to be closed", func() bool {
-		last := map[string]host.InteractionState{}
-		for _, in := range bodies[host.Interaction](x.rig, host.EventInteraction) {
-			last[in.ID] = in.State
-		}
-		return !slices.ContainsFunc(slices.Collect(maps.Values(last)), func(s host.InteractionState) bool { return s != host.InteractionClosed })
-	})
 	var person, byHost int
-	for _, in := range bodies[host.Interaction](x.rig, host.EventInteraction) {
+	for _, in := range x.untilClosed() {
 		switch {
-		case in.Ask.Type != abi.InteractionPermission || in.State != host.InteractionClosed:
+		case in.Ask.Type != abi.InteractionPermission:
 		case in.Automatic != "":
 			byHost++
 		default:

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -165,12 +166,12 @@ func TestL6_ASignInProblemThatTheBindingTakesBackIsGoneAndItsProcessGoesOn(t *te
 }
 
 func TestL6_Rule22_AMessageThatAPersonStoppedIsNotParked(t *testing.T) {
-	r := newRig(t, `{"methods":{`+signInAtStart+`,"turn/start":[{"delay_ms":300,"error":{"code":-32600,"message":"Please log in."}}]},`+heard+`}`)
+	gate, open := newGate(t)
+	r := newRig(t, `{"methods":{`+signInAtStart+`,"turn/start":[{"wait_file":`+strconv.Quote(gate)+`,"error":{"code":-32600,"message":"Please log in."}}]},`+heard+`}`)
 	turn := r.send("one")
 	r.until("the message to be on its way", func() bool { return r.turn(turn.ID).State == host.TurnDispatched })
-	if _, err := r.h.Stop(t.Context(), r.conv, host.StopOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	r.stop(host.StopOptions{})
+	open()
 	r.untilTurn(turn.ID, host.TurnNotSent)
 	if q := r.controls().Queue; len(q.Turns) != 0 {
 		t.Errorf("the queue %+v", q)

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 
@@ -18,8 +19,9 @@ func (r *rig) steer(text string) host.Turn {
 }
 
 func TestRule24_WithoutNativeSteeringTheTurnIsCancelledOnceAndTheLastSteerRuns(t *testing.T) {
-	r := newRogueRig(t, `{"methods":{"turn/interrupt":[{"delay_ms":1000}]},
-	 "turns":[{"when":{"text":"steering"},"steps":[{"say":"First."},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`)
+	gate, letGo := newGate(t)
+	r := newRogueRig(t, fmt.Sprintf(`{"methods":{"turn/interrupt":[{"wait_file":%q}]},
+	 "turns":[{"when":{"text":"steering"},"steps":[{"say":"First."},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`, gate))
 	turn := r.send("steering cancel-and-prompt")
 	r.until("the first words", func() bool { return len(r.texts(abi.ItemMessage)) == 1 })
 	if got := r.controls().Session.Capabilities.Steering; got != abi.SteeringCancelAndPrompt {
@@ -33,6 +35,7 @@ func TestRule24_WithoutNativeSteeringTheTurnIsCancelledOnceAndTheLastSteerRuns(t
 	for _, text := range []string{"one", "two", "three"} {
 		steers = append(steers, r.steer(text))
 	}
+	letGo()
 	r.untilTurn(turn.ID, host.TurnInterrupted)
 	r.untilTurn(older.ID, host.TurnCompleted)
 	last := steers[len(steers)-1]

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -61,10 +62,12 @@ func TestS1_ALateStopDoesNotHitTheNewerTurn(t *testing.T) {
 }
 
 func TestS1_AStopBeforeTheTurnHasAnIDIsDeliveredWhenItHas(t *testing.T) {
-	r := newRig(t, `{"methods":{"turn/start":[{"delay_ms":300,"times":1}]},"turns":[{"when":{"turn":1},"steps":[{"say":"One."},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"Two."}]}]}`)
+	gate, open := newGate(t)
+	r := newRig(t, fmt.Sprintf(`{"methods":{"turn/start":[{"wait_file":%q,"times":1}]},"turns":[{"when":{"turn":1},"steps":[{"say":"One."},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"Two."}]}]}`, gate))
 	first := r.send("One")
 	r.untilTurn(first.ID, host.TurnDispatched)
 	r.stop(host.StopOptions{})
+	open()
 	r.untilTurn(first.ID, host.TurnInterrupted)
 	next := r.send("Two")
 	r.untilTurn(next.ID, host.TurnCompleted)

@@ -137,7 +137,7 @@ const freshControls = time.Second
 // example: then the view before it is better than none.
 func (c *conversation) controls(ctx context.Context) Controls {
 	if c.h.feed.newest(c.id) > c.shown.Load() {
-		ctx, cancel := context.WithTimeout(ctx, freshControls)
+		ctx, cancel := context.WithTimeout(ctx, c.h.cfg.fresh)
 		defer cancel()
 		_, _ = ask(ctx, c, func() (struct{}, error) { return struct{}{}, nil })
 	}

@@ -89,7 +89,8 @@ func (r *rogue) Step(ev *abi.Event, out *guest.Effects) {
 			out.TimerSet(&abi.TimerSet{Name: "moved", AfterMS: 20})
 			out.TimerSet(&abi.TimerSet{Name: "cleared", AfterMS: 20})
 			out.TimerSet(&abi.TimerSet{Name: "late", AfterMS: -5})
-			out.TimerSet(&abi.TimerSet{Name: "moved", AfterMS: 500})
+			after, _ := strconv.ParseInt(strings.TrimPrefix(text, "timer "), 10, 64)
+			out.TimerSet(&abi.TimerSet{Name: "moved", AfterMS: after})
 			out.TimerClear(&abi.TimerClear{Name: "cleared"})
 			out.TimerClear(&abi.TimerClear{Name: "never set"})
 		case text == "many calls":
