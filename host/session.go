@@ -503,8 +503,13 @@ func (c *conversation) endNow(s *session) {
 }
 
 // inputGrace is how long a child that closed its output may take to exit, and
-// how long output may take to end after the exit.
+// how long output may stay open after the exit although nothing more comes.
 const inputGrace = time.Second
+
+// afterExit bounds what is read of an exited child, in bytes besides a line: what may
+// be read and not committed, and what a pipe may hold. What comes after that is printed
+// by something that has outlived it.
+const afterExit = window + 1<<20
 
 // inputLost deals with a frame that could not be written: what follows it would
 // reach a child that misses it, and its answer never comes. A child that does not
@@ -544,14 +549,39 @@ func (c *conversation) reap(s *session) {
 		if err := s.proc.End(context.WithoutCancel(c.ctx), c.h.cfg.EndGrace); err != nil {
 			s.log.Error("processes of the harness are left", "pid", s.proc.PID(), "error", err)
 		}
-		select {
-		case <-s.inputDone:
-		case <-time.After(inputGrace):
-			// Something outside of the group keeps the pipe open.
-		}
+		c.readOut(s)
 		s.conn.Close()
 		c.tell(func() { c.exited(s) })
 	}()
+}
+
+// readOut waits until what an exited child printed was read and committed, however long
+// that takes on a busy machine or a slow disk. Something outside of the group may keep
+// the pipe open: then it is enough that nothing more comes, or more than can be the
+// child's.
+func (c *conversation) readOut(s *session) {
+	const look = inputGrace / 2
+	enough, _ := s.conn.Progress()
+	enough += afterExit + int64(c.h.cfg.MaxLine)
+	timer := time.NewTimer(look)
+	defer timer.Stop()
+	for quiet := 0; quiet < 2; timer.Reset(look) {
+		select {
+		case <-s.inputDone:
+			return
+		case <-c.giveUp:
+			// Nothing is committed any more.
+			return
+		case <-timer.C:
+		}
+		acked, idle := s.conn.Progress()
+		if acked > enough {
+			return
+		}
+		if quiet++; !idle {
+			quiet = 0
+		}
+	}
 }
 
 // exited settles everything that depended on the process.

@@ -12,6 +12,7 @@ package transport
 import (
 	"io"
 	"sync"
+	"sync/atomic"
 )
 
 // Defaults of [Config], in bytes.
@@ -65,6 +66,8 @@ type Conn struct {
 	window *window
 	writer *writer
 	report *reporter
+	// waits: the reader waits for the child.
+	waits atomic.Bool
 
 	wg        sync.WaitGroup
 	closeOnce sync.Once
@@ -125,6 +128,15 @@ func (c *Conn) Err() error {
 // Ack says that the frames up to n are committed, which opens the window for as
 // many bytes. Frames are never delivered twice, acknowledged or not.
 func (c *Conn) Ack(n uint64) { c.window.ack(n) }
+
+// Progress returns how many bytes of frames were acknowledged, and whether nothing is
+// under way: the reader waits for the child, and all it has read is acknowledged.
+func (c *Conn) Progress() (acked int64, idle bool) {
+	// In this order, because a frame is accounted for before the reader waits again.
+	waits := c.waits.Load()
+	acked, used := c.window.progress()
+	return acked, waits && used == 0
+}
 
 // Send queues a frame, one JSON text without a newline, and returns at once. The
 // ids of a connection must increase; a repeated or smaller one is ignored, so

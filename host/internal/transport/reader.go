@@ -50,7 +50,9 @@ func (r *reader) run() error {
 			return r.lines.err
 		}
 		// The error is looked at above, after the last lines were taken.
+		r.conn.waits.Store(true)
 		_ = r.lines.fill()
+		r.conn.waits.Store(false)
 	}
 }
 

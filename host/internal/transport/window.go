@@ -11,6 +11,8 @@ type window struct {
 	open  sync.Cond
 	limit int
 	used  int
+	// acked are the bytes that were released since the start.
+	acked int64
 	// costs[head:] belong to the frames first, first+1, …
 	costs  []int
 	head   int
@@ -63,6 +65,7 @@ func (w *window) ack(n uint64) {
 	defer w.mu.Unlock()
 	for w.head < len(w.costs) && w.first <= n {
 		w.used -= w.costs[w.head]
+		w.acked += int64(w.costs[w.head])
 		w.head++
 		w.first++
 	}
@@ -71,6 +74,12 @@ func (w *window) ack(n uint64) {
 		w.head = 0
 	}
 	w.open.Broadcast()
+}
+
+func (w *window) progress() (acked int64, used int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.acked, w.used
 }
 
 func (w *window) close() {
