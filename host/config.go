@@ -82,6 +82,7 @@ type Config struct {
 	start func(process.Spec) (*process.Process, error)
 	end   func(context.Context, *process.Process, time.Duration) error
 	fresh time.Duration
+	login time.Duration
 }
 
 // Launch is how to start a harness instead of what its manifest says.
@@ -122,6 +123,7 @@ func (c Config) withDefaults() Config {
 	dur(&c.StopGrace, 4*time.Second)
 	dur(&c.EndGrace, 3*time.Second)
 	dur(&c.fresh, freshControls)
+	dur(&c.login, loginEnvTimeout)
 	if c.start == nil {
 		c.start = process.Start
 	}

@@ -201,9 +201,9 @@ func (d *diagnosing) checkEnvironment(ctx context.Context) error {
 		if _, err := e.login.Env(ctx); err != nil {
 			out.Source = EnvironmentOwn
 			out.Findings = append(out.Findings, findingOf(SeverityWarning, processError(err)))
-		} else if took > loginEnvTimeout/2 {
+		} else if took > d.h.cfg.login/2 {
 			out.Findings = append(out.Findings, findingOf(SeverityWarning, fail(CodeLoginEnvSlow, "%s took %s seconds; after %s seconds it is no longer waited for.",
-				shell, strconv.FormatFloat(took.Seconds(), 'f', 1, 64), strconv.FormatFloat(loginEnvTimeout.Seconds(), 'f', 0, 64))))
+				shell, strconv.FormatFloat(took.Seconds(), 'f', 1, 64), strconv.FormatFloat(d.h.cfg.login.Seconds(), 'f', 0, 64))))
 		}
 	}
 	out.Path = orEmpty(slices.DeleteFunc(filepath.SplitList(variable(d.env, "PATH")), func(p string) bool { return p == "" }))

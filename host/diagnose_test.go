@@ -26,6 +26,7 @@ func newWorkplace(t *testing.T) *workplace {
 		Dir: m.dir, CacheDir: filepath.Join(cacheDir, "cache"), DigestDir: filepath.Join(cacheDir, "digests"),
 		Env: []string{"PATH=" + m.bin, "HOME=" + m.home, "XAI_API_KEY=" + canary, "UNRELATED=" + canary},
 	}
+	patient(&m.cfg)
 	return m
 }
 
@@ -311,6 +312,10 @@ func TestL1_DiagnoseTellsHowTheLoginShellWasAsked(t *testing.T) {
 func TestAProbeStartsAHarnessWithoutATurnAndLeavesNothing(t *testing.T) {
 	// A turn would end the process.
 	r := newRig(t, `{"models":[{"id":"m","title":"M","efforts":["low"],"default":true}],"methods":{"turn/start":[{"exit":9}]},"turns":[]}`)
+	// So that its module is compiled, which alone can take longer than such a probe may.
+	if _, err := r.h.Probe(t.Context(), r.conv); err != nil {
+		t.Fatal(err)
+	}
 	t.Setenv("TMPDIR", t.TempDir())
 	d, err := r.h.Diagnose(t.Context(), host.DiagnoseOptions{Harnesses: []string{"codex"}, Probe: true})
 	if err != nil {
@@ -331,6 +336,8 @@ func TestAProbeStartsAHarnessWithoutATurnAndLeavesNothing(t *testing.T) {
 
 func TestAProbeTellsThatASignInIsNeeded(t *testing.T) {
 	r := newRig(t, signedOut)
+	_, err := r.h.Probe(t.Context(), r.conv)
+	wantCode(t, err, host.CodeSignInNeeded)
 	d, err := r.h.Diagnose(t.Context(), host.DiagnoseOptions{Harnesses: []string{"codex"}, Probe: true})
 	if err != nil {
 		t.Fatal(err)

@@ -14,9 +14,9 @@ func (c *Config) WithProcesses(start func(process.Spec) (*process.Process, error
 	c.start, c.end = start, end
 }
 
-// WithFreshControls replaces how long a reader waits for controls that are not older than
-// the journal.
-func (c *Config) WithFreshControls(wait time.Duration) { c.fresh = wait }
+// WithPatience replaces how long a reader waits for controls that are not older than the
+// journal, and how long the login shell may take.
+func (c *Config) WithPatience(d time.Duration) { c.fresh, c.login = d, d }
 
 // DecodeMessage decodes the body of a message as the handler does.
 func DecodeMessage(b []byte) (m Message, err error) {

@@ -341,7 +341,7 @@ func TestATurnThatABindingFaultLeftWaitingIsShownAsHeld(t *testing.T) {
 }
 
 func TestRule22_ATurnStoppedBeforeAnythingWasSentDoesNotStartAnewWithTheNextProcess(t *testing.T) {
-	r := newRogueRig(t, echo)
+	r := newRogueRigWith(t, echo, []func(*host.Config){func(c *host.Config) { c.StopGrace = 200 * time.Millisecond }})
 	r.untilTurn(r.send("hello").ID, host.TurnCompleted)
 	// The binding never sends it, so the stop has to end the process.
 	quiet := r.send("silent")

@@ -150,11 +150,11 @@ func (r *rig) restart() {
 // patience is long because the machine of a test may be busy; it only delays failures.
 const patience = 3 * time.Minute
 
-// patient has a host wait for a busy machine as long as a test does: only a test that is
-// about such a time sets it.
+// patient has a host wait for a busy machine nearly as long as a test does: only a test
+// that is about such a time sets it.
 func patient(cfg *host.Config) {
-	cfg.StartSlow, cfg.StopGrace = patience, patience
-	cfg.WithFreshControls(patience)
+	cfg.StartSlow, cfg.StopGrace = patience, patience/2
+	cfg.WithPatience(patience)
 }
 
 // newGate returns a file that scripts wait for and what makes it.

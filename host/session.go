@@ -699,7 +699,7 @@ type launchEnv struct {
 const loginEnvTimeout = 5 * time.Second
 
 func newLaunchEnv(cfg Config) *launchEnv {
-	return &launchEnv{fixed: cfg.Env, login: process.NewLogin(os.Getenv("SHELL"), loginEnvTimeout), log: cfg.Logger}
+	return &launchEnv{fixed: cfg.Env, login: process.NewLogin(os.Getenv("SHELL"), cfg.login), log: cfg.Logger}
 }
 
 func (e *launchEnv) get(ctx context.Context) ([]string, error) {
