@@ -24,8 +24,19 @@ func TestMain(m *testing.M) {
 	if i := slices.Index(os.Args, "--data"); len(os.Args) > i+1 && i > 0 && os.Args[1] == "serve" {
 		os.Exit(serveMain(os.Args[i+1]))
 	}
-	// HTTP connections of ended daemons go by themselves.
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(ending{m})
+}
+
+// ending waits for what goes by itself: the HTTP connections of daemons that have
+// ended, and the processes, which end some time after they gave up their lock.
+type ending struct{ *testing.M }
+
+func (e ending) Run() int {
+	code := e.M.Run()
+	for giveUp := time.Now().Add(patience); goleak.Find() != nil && time.Now().Before(giveUp); {
+		time.Sleep(10 * time.Millisecond)
+	}
+	return code
 }
 
 func serveMain(dir string) int {
