@@ -334,8 +334,11 @@ func (a *ACP) sessionList(id json.RawMessage, p *acpParams) {
 		a.out.fail(id, a.dialect.invalid(missing, p.raw))
 		return
 	}
-	list := []any{}
-	for _, s := range a.kept() {
+	list, kept := []any{}, a.kept()
+	// Without a home these are the sessions that run.
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range kept {
 		if in.CWD == "" || in.CWD == s.cwd {
 			list = append(list, object{"sessionId": s.id, "cwd": s.cwd, "title": orNull(s.vars["title"]), "updatedAt": nil})
 		}
