@@ -56,6 +56,9 @@ func newStress(t *testing.T) (s *stress, length time.Duration) {
 	t.Helper()
 	s = &stress{rig: newRig(t, stressScript, func(c *host.Config) { c.StopGrace, c.EndGrace = time.Second, time.Second }), seed: uint64(time.Now().UnixNano()), accepted: map[string]string{}}
 	length = 2 * time.Second
+	if testing.Short() {
+		length = time.Second
+	}
 	if v := os.Getenv(stressEnv); v != "" {
 		n, err := strconv.ParseUint(v, 10, 64)
 		if err != nil {
@@ -417,6 +420,8 @@ func TestClosingWhileEverybodyIsAtWorkReturnsAndLeavesNoProcess(t *testing.T) {
 					if err != nil {
 						return
 					}
+					// Everything is run in the end: a quick machine must not send ever more.
+					time.Sleep(time.Duration(rnd.IntN(80)) * time.Millisecond)
 				}
 			})
 			watched := s.convs[g%len(s.convs)]
