@@ -10,6 +10,7 @@ import (
 )
 
 func TestA3_AURLConsentThatWasGivenElsewhereIsAcceptedForTheAgentThatWaits(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		r := newACPRig(t, a, `{"turns":[{"repeat":true,"steps":[{"url":{"message":"Visit","url":"https://example.com/x","elsewhere":true}},{"say":"I heard {{action}}."}]}]}`)
 		turn := r.send("Go")
@@ -28,6 +29,7 @@ func TestA3_AURLConsentThatWasGivenElsewhereIsAcceptedForTheAgentThatWaits(t *te
 }
 
 func TestRule14_WhatAnAgentDoesAfterAReviewThatWasRaisedAgainIsShownAndEnds(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		if a.profile == scripted.ProfileKimchi {
 			return // its review is not raised again, see P1
@@ -78,6 +80,7 @@ func TestRule14_WhatAnAgentDoesAfterAReviewThatWasRaisedAgainIsShownAndEnds(t *t
 }
 
 func TestP1_ATurnThatKimchiPromotedToPlanHasAReview(t *testing.T) {
+	t.Parallel()
 	for _, a := range actors {
 		if a.profile != scripted.ProfileKimchi {
 			continue

@@ -85,6 +85,7 @@ func toldNotInForce(r *rig) map[string]bool {
 }
 
 func TestRule17_P4_AfterImplementThePermissionRememberedThenIsInForceAndNotTheOneOfThePlanning(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		for _, c := range []struct{ frozen, remembered abi.Permission }{
 			{abi.PermissionBypass, abi.PermissionDefault},
@@ -112,6 +113,7 @@ func TestRule17_P4_AfterImplementThePermissionRememberedThenIsInForceAndNotTheOn
 }
 
 func TestRule18_ADecisionPickedOnTheCardSaysWhichPermissionIsInForce(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		r := newACPRig(t, a, plansAndRuns)
 		r.configure(host.SettingsPatch{Mode: ptr("plan"), Permission: ptr(abi.PermissionBypass)})

@@ -35,6 +35,7 @@ func (r *rig) streamed() (out []string) {
 }
 
 func TestS2_S3_HoweverACancelledPromptEndsTheTurnIsInterruptedAndTheNextOneIsItself(t *testing.T) {
+	t.Parallel()
 	for name, end := range map[string]string{
 		"as cancelled":          `{"stop_reason":"cancelled"}`,
 		"as if it were done":    `{"stop_reason":"end_turn"}`,
@@ -75,6 +76,7 @@ func TestS2_S3_HoweverACancelledPromptEndsTheTurnIsInterruptedAndTheNextOneIsIts
 }
 
 func TestS2_S8_APromptThatIsNeverAnsweredAfterItsCancelEndsWithTheProcess(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		if strings.HasPrefix(a.profile, "grok") {
 			t.Skip("a scripted Grok tells the end of its turn in two more ways; see TestQ5_GroksTurnEndCountsOnceWhateverComesFirst")
@@ -96,6 +98,7 @@ func TestS2_S8_APromptThatIsNeverAnsweredAfterItsCancelEndsWithTheProcess(t *tes
 }
 
 func TestS5_T2_WhatALoadReplaysStaysOutOfTheTimelineHoweverMuchItIs(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		r := newACPRig(t, a, working(`"replay":{"count":5000,"text":"History. "},"replay_on_resume":true`))
 		r.untilTurn(r.send("one").ID, host.TurnCompleted)
@@ -114,6 +117,7 @@ func TestS5_T2_WhatALoadReplaysStaysOutOfTheTimelineHoweverMuchItIs(t *testing.T
 }
 
 func TestS6_ASessionThatIsGoneIsReplacedByAFreshOneWithOneWarningHoweverItIsSaid(t *testing.T) {
+	t.Parallel()
 	for name, behaviour := range map[string]string{
 		"in the agent's own words":       ``,
 		"as not found":                   `"missing_session":{"code":-32002,"message":"Resource not found"}`,
@@ -157,6 +161,7 @@ func TestS6_ASessionThatIsGoneIsReplacedByAFreshOneWithOneWarningHoweverItIsSaid
 }
 
 func TestS7_AnAgentThatWantsASignInForEverIsAProblemAndTheMessageWaits(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		r := newACPRig(t, a, working(`"auth":"always"`))
 		turn := r.send("one")
@@ -174,6 +179,7 @@ func TestS7_AnAgentThatWantsASignInForEverIsAProblemAndTheMessageWaits(t *testin
 }
 
 func TestRule14_P1_AReviewThatIsRaisedAgainAfterARestartIsShownAndCanBeApproved(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		// What is sent while the agent still ends the turn that it began itself waits there.
 		r := newACPRig(t, a, `{"behaviour":{"reraise_review":true,"keeps":["*"],"second_prompt":"queue"},"turns":[{"when":{"text":"Plan"},"steps":[{"plan":"# Plan"},{"if":{"decision":"approved"},"then":[{"say":"Implemented."}]}]},{"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`)
@@ -220,6 +226,7 @@ func TestRule14_P1_AReviewThatIsRaisedAgainAfterARestartIsShownAndCanBeApproved(
 }
 
 func TestP5_WhenAnApprovalChangesTheModeEveryClientIsTold(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		r := newACPRig(t, a, `{"turns":[{"when":{"text":"Plan"},"steps":[{"plan":"# Plan"},{"say":"Done."}]},{"repeat":true,"steps":[{"settings":{"mode":"plan"}},{"say":"I plan by myself."}]}]}`)
 		r.configure(host.SettingsPatch{Mode: ptr("plan")})
@@ -250,6 +257,7 @@ func TestP5_WhenAnApprovalChangesTheModeEveryClientIsTold(t *testing.T) {
 }
 
 func TestC9_A7_AChildsRequestThatComesBeforeTheChildIsToldIsAskedAndAnswered(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		r := newACPRig(t, a, `{"turns":[{"repeat":true,"steps":[{"child":{"prompt":"Look","early":true,"steps":[{"run":{"command":"echo child","approve":true}}]}},{"say":"Done."}]}]}`)
 		turn := r.send("Go")
@@ -263,6 +271,7 @@ func TestC9_A7_AChildsRequestThatComesBeforeTheChildIsToldIsAskedAndAnswered(t *
 }
 
 func TestT6_C3_UpdatesBeforeTheAnswerOfSessionNewAreNeitherLostNorHarmful(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		r := newACPRig(t, a, working(`"early_updates":[
 			{"sessionUpdate":"available_commands_update","availableCommands":[{"name":"early","description":"came first"}]},
@@ -285,6 +294,7 @@ func TestT6_C3_UpdatesBeforeTheAnswerOfSessionNewAreNeitherLostNorHarmful(t *tes
 }
 
 func TestT7_AModelThatFailsIsAFailureOfTheTurnAndTheNextMessageRuns(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		r := newACPRig(t, a, `{"turns":[{"when":{"text":"fail"},"steps":[{"fail":{"code":"server_error","message":"boom","http":500}}]},{"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`)
 		turn := r.send("fail")

@@ -28,6 +28,7 @@ func (a actor) models() [2]string {
 }
 
 func TestRule08_OfTwoAPIsTheModernOneAloneIsUsedAndTheOlderOneWhereNothingElseIsOffered(t *testing.T) {
+	t.Parallel()
 	// older are the legacy setters that have to be used; all others must not be.
 	older := map[string][]string{
 		scripted.ProfileLegacy: {"session/set_mode", "session/set_model"},
@@ -77,6 +78,7 @@ func TestRule08_OfTwoAPIsTheModernOneAloneIsUsedAndTheOlderOneWhereNothingElseIs
 }
 
 func TestP9_P10_WhateverASetterAnswersNoPromptIsSentUnderAWrongMode(t *testing.T) {
+	t.Parallel()
 	// told: the mode is only known by notification, so that a silent change is none.
 	told := []string{scripted.ProfileGrok, scripted.ProfileGrokLegacy, scripted.ProfileLegacy}
 	for _, c := range []struct {
@@ -131,6 +133,7 @@ func TestP9_P10_WhateverASetterAnswersNoPromptIsSentUnderAWrongMode(t *testing.T
 }
 
 func TestQ7_ARememberedChoiceThatTheNewModelLacksSendsNothingAndAnotherChoiceGoesOn(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		profile, first, second, effort string
 		// option is chosen instead of an effort where every model has every effort.
@@ -193,6 +196,7 @@ func TestQ7_ARememberedChoiceThatTheNewModelLacksSendsNothingAndAnotherChoiceGoe
 }
 
 func TestP10_WhatGoesWithAnotherModelIsNotRefusedByTheChoicesOfTheOneInForce(t *testing.T) {
+	t.Parallel()
 	a := actors[slices.IndexFunc(actors, func(a actor) bool { return a.profile == scripted.ProfileClaude049 })]
 	r := newACPRig(t, a, answersAll)
 	r.configure(host.SettingsPatch{Model: ptr("sonnet")})

@@ -41,6 +41,7 @@ func (r *rig) allowed() string {
 }
 
 func TestAHarnessIDAllowsTheModuleThatWaitsForConsent(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, echo)
 	r.drop("aaa-next.wasm", "0.2.0")
 	r.drop("rogue-next.wasm", "0.3.0")

@@ -19,6 +19,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 func TestEveryCodeHasASentenceThatSaysWhatToDo(t *testing.T) {
+	t.Parallel()
 	var b strings.Builder
 	for _, c := range host.Codes() {
 		fmt.Fprintf(&b, "%s\n    %s\n", c.Code, c.Text)
@@ -45,6 +46,7 @@ func TestEveryCodeHasASentenceThatSaysWhatToDo(t *testing.T) {
 }
 
 func TestUnknownIDsAreToldApart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	ctx := t.Context()
 	turn := r.send("Go")
@@ -91,6 +93,7 @@ func TestUnknownIDsAreToldApart(t *testing.T) {
 }
 
 func TestMessagesAreBoundedAndRepeatedClientIDsReturnTheFirstResult(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, slow, func(c *host.Config) { c.MaxMessage, c.MaxAttachment = 1000, 1000 })
 	ctx := t.Context()
 	for _, b := range []struct {
@@ -131,6 +134,7 @@ func TestMessagesAreBoundedAndRepeatedClientIDsReturnTheFirstResult(t *testing.T
 }
 
 func TestPlansAreDecidedOnceAndOnTheRevisionThatWasRead(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, primary)
 	r.configure(host.SettingsPatch{Mode: ptr("plan")})
 	turn := r.send("Plan")
@@ -171,6 +175,7 @@ func (r *rig) problem(code host.Code) string {
 }
 
 func TestAHarnessThatCannotStartKeepsTheMessageAndSaysWhy(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	script := filepath.Join(dir, "harness with space")
 	write := func(path, text string) string {
@@ -211,6 +216,7 @@ func TestAHarnessThatCannotStartKeepsTheMessageAndSaysWhy(t *testing.T) {
 }
 
 func TestAHarnessThatIsNotInstalledIsToldWithTheSentenceOfItsManifest(t *testing.T) {
+	t.Parallel()
 	nowhere := []string{"PATH=" + t.TempDir()}
 	r := newRig(t, echo, func(c *host.Config) { c.Launch, c.Env = nil, nowhere })
 	m, err := r.h.Manifest(t.Context(), "codex")
@@ -233,6 +239,7 @@ func TestAHarnessThatIsNotInstalledIsToldWithTheSentenceOfItsManifest(t *testing
 }
 
 func TestARemovedWorkingDirectoryIsNamedAndTheHistoryStaysReadable(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	turn := r.send("Go")
 	r.untilTurn(turn.ID, host.TurnCompleted)
@@ -254,6 +261,7 @@ func TestARemovedWorkingDirectoryIsNamedAndTheHistoryStaysReadable(t *testing.T)
 }
 
 func TestAVersionOutsideTheBindingsRangeIsAWarningAndItGoesOn(t *testing.T) {
+	t.Parallel()
 	wasm, err := os.ReadFile(filepath.Join("..", "bindings-wasm", "codex.wasm"))
 	if err != nil {
 		t.Fatal(err)
@@ -280,6 +288,7 @@ func TestAVersionOutsideTheBindingsRangeIsAWarningAndItGoesOn(t *testing.T) {
 }
 
 func TestADataFolderThatCannotBeUsedIsRefusedWithItsReason(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	_, err := host.Open(t.Context(), r.cfg)
 	wantCode(t, err, host.CodeStoreLocked)
@@ -295,6 +304,7 @@ func TestADataFolderThatCannotBeUsedIsRefusedWithItsReason(t *testing.T) {
 }
 
 func TestModulesThatCannotBeUsedAreNamedAndReplaceNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	good, err := os.ReadFile(filepath.Join("..", "bindings-wasm", "codex.wasm"))
 	if err != nil {
@@ -349,6 +359,7 @@ func TestModulesThatCannotBeUsedAreNamedAndReplaceNothing(t *testing.T) {
 }
 
 func TestTheChildSeesNeitherTheDataFolderNorOtherVariables(t *testing.T) {
+	t.Parallel()
 	if _, err := exec.LookPath("env"); err != nil {
 		t.Fatal(err)
 	}
@@ -374,6 +385,7 @@ func TestTheChildSeesNeitherTheDataFolderNorOtherVariables(t *testing.T) {
 }
 
 func TestL3_AWorkingDirectoryThatBecameALinkElsewhereIsNotEntered(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	elsewhere := t.TempDir()
 	if err := os.Remove(r.cwd); err != nil {
@@ -392,6 +404,7 @@ func TestL3_AWorkingDirectoryThatBecameALinkElsewhereIsNotEntered(t *testing.T) 
 }
 
 func TestL3_AConversationWhoseDirectoryIsGoneIsRelocatedAndGoesOn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"write_file":{"path":"here.txt","text":"x"}},{"say":"Done."}]}]}`)
 	r.configure(host.SettingsPatch{Permission: ptr(abi.PermissionBypass)})
 	first := r.send("Go")
@@ -439,6 +452,7 @@ func TestL3_AConversationWhoseDirectoryIsGoneIsRelocatedAndGoesOn(t *testing.T) 
 }
 
 func TestOfTwoClientsThatMakeOneConversationBothGetIt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	for round := range 20 {
 		id := fmt.Sprintf("same-%d", round)

@@ -14,6 +14,7 @@ import (
 )
 
 func TestNothingInTheBindingsFolderMakesTheHostWaitOrReadWithoutEnd(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	drop := filepath.Join(r.dir, "bindings")
 	in := func(name string) string { return filepath.Join(drop, name) }

@@ -14,6 +14,7 @@ var withoutTest = map[string]string{}
 
 // A test is named after the scenarios it holds: TestT6_C3_…, TestLiveS1_….
 func TestEveryScenarioOfTheCatalogueHasATestThatIsNamedAfterIt(t *testing.T) {
+	t.Parallel()
 	catalogue, err := os.ReadFile(filepath.Join("..", "docs", "scenarios.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestAClosedHostSaysSoToWhateverIsAsked(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.untilTurn(r.send("Go").ID, host.TurnCompleted)
 	if err := r.h.Close(t.Context()); err != nil {
@@ -39,6 +40,7 @@ func TestAClosedHostSaysSoToWhateverIsAsked(t *testing.T) {
 // A host that closes stops what runs as a person does (rule 22), and what waited
 // behind it says whose doing that was, in the journal too.
 func TestRule22_AQueueThatTheHostsOwnEndHeldDoesNotSayThatAPersonStoppedATurn(t *testing.T) {
+	t.Parallel()
 	for name, behind := range map[string][]string{"one waits": {"A"}, "several wait": {"A", "B"}} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, slow)
@@ -65,6 +67,7 @@ func TestRule22_AQueueThatTheHostsOwnEndHeldDoesNotSayThatAPersonStoppedATurn(t 
 
 // What a person did before the host closed stays the reason.
 func TestRule22_AQueueThatAPersonHeldStaysTheirsWhenTheHostCloses(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, slow)
 	first := r.send("Work")
 	r.untilTurn(first.ID, host.TurnRunning)
@@ -77,6 +80,7 @@ func TestRule22_AQueueThatAPersonHeldStaysTheirsWhenTheHostCloses(t *testing.T) 
 }
 
 func TestAProbeThatMeetsTheHostsEndIsToldThatTheHostIsClosed(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"methods":{"initialize":[{"hang":true}]},"turns":[]}`)
 	probed := make(chan error, 1)
 	go func() {
@@ -91,6 +95,7 @@ func TestAProbeThatMeetsTheHostsEndIsToldThatTheHostIsClosed(t *testing.T) {
 // A message that was being prepared when the host closed never arrived, and no
 // person took it back: it waits (rule 19).
 func TestRule22_AMessageThatWasBeingPreparedWhenTheHostClosedStaysQueued(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		option := map[string]string{scripted.ProfileKimchi: "permissions-mode"}[a.profile]
 		if option == "" {

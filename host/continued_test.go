@@ -27,6 +27,7 @@ func (r *rig) untilPart(n int) host.Interaction {
 }
 
 func TestOneAnswerHoldsForTheOtherPartsOfItsQuestion(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, asking(3))
 	turn := r.send("continue")
 	r.answer(r.untilPart(1).ID, host.Answer{Fields: []abi.FieldAnswer{answered("a", 1)}})
@@ -45,6 +46,7 @@ func TestOneAnswerHoldsForTheOtherPartsOfItsQuestion(t *testing.T) {
 }
 
 func TestTheRestOfAQuestionIsShownWhereNoPersonAnsweredItsFirstPart(t *testing.T) {
+	t.Parallel()
 	for _, words := range []string{"each", "later", "itself", "permission"} {
 		t.Run(words, func(t *testing.T) {
 			r := newRogueRig(t, asking(3))
@@ -65,6 +67,7 @@ func TestTheRestOfAQuestionIsShownWhereNoPersonAnsweredItsFirstPart(t *testing.T
 }
 
 func TestAnAnswerDoesNotHoldForTheNextTurn(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, asking(1))
 	for n := range 2 {
 		turn := r.send("continue")
@@ -74,6 +77,7 @@ func TestAnAnswerDoesNotHoldForTheNextTurn(t *testing.T) {
 }
 
 func TestOneAnswerCannotBeStretchedWithoutEnd(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, asking(66))
 	turn := r.send("continue")
 	r.answer(r.untilPart(1).ID, host.Answer{Fields: []abi.FieldAnswer{answered("a", 0)}})

@@ -162,6 +162,7 @@ func delivered(t *testing.T, dir, clientID string) int {
 }
 
 func TestRule20_KillingTheHostLosesNothingAcceptedAndSendsNothingTwice(t *testing.T) {
+	t.Parallel()
 	for _, p := range []struct {
 		name   string
 		script string
@@ -245,6 +246,7 @@ func TestRule20_KillingTheHostLosesNothingAcceptedAndSendsNothingTwice(t *testin
 // Rule 20: the state a crash leaves is made by hand, because between the write and
 // the first sign of life there are only microseconds.
 func TestRule20_AnUncertainDeliveryIsSettledByTheHarnessesHistory(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo, func(c *host.Config) { c.LeaveIdle = true })
 	kept := r.send("Kept")
 	r.untilTurn(kept.ID, host.TurnCompleted)
@@ -305,6 +307,7 @@ func TestRule20_AnUncertainDeliveryIsSettledByTheHarnessesHistory(t *testing.T) 
 }
 
 func TestRule20_WhatWaitsBehindAnUncertainDeliveryIsHeldAcrossStartsThatSettleNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"say":"Done."}]}]}`)
 	sent := r.send("Sent")
 	waits := r.send("Waits")
@@ -359,6 +362,7 @@ func TestRule20_WhatWaitsBehindAnUncertainDeliveryIsHeldAcrossStartsThatSettleNo
 }
 
 func TestRule20_ASteerInFlightAtExitIsSettledByTheHistoryAsEveryDelivery(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"methods":{"turn/steer":[{"exit":3}]},"turns":[{"when":{"turn":1},"steps":[{"say":"Working."},{"hang":true}]},
 	 {"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`)
 	turn := r.send("Work")
@@ -378,6 +382,7 @@ func TestRule20_ASteerInFlightAtExitIsSettledByTheHistoryAsEveryDelivery(t *test
 }
 
 func TestRule20_ATurnTheAgentBeganIsNotRunAgainForBeingAbsentFromTheHistory(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	begun := r.send("Begun")
 	r.untilTurn(begun.ID, host.TurnCompleted)
@@ -410,6 +415,7 @@ func TestRule20_ATurnTheAgentBeganIsNotRunAgainForBeingAbsentFromTheHistory(t *t
 }
 
 func TestRule21a_AfterACrashTheOldHarnessIsGoneBeforeANewOneStarts(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	for _, d := range []string{"home", "project"} {
 		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {

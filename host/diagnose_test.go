@@ -91,6 +91,7 @@ func wantFindings(t *testing.T, got []host.Finding, want ...string) {
 }
 
 func TestDiagnoseFindsAHarnessWithItsVersionAndSignIn(t *testing.T) {
+	t.Parallel()
 	m := newWorkplace(t)
 	program := m.program("codex", "echo codex-cli 0.171.0")
 	d := m.diagnose("codex")
@@ -129,6 +130,7 @@ func TestDiagnoseFindsAHarnessWithItsVersionAndSignIn(t *testing.T) {
 }
 
 func TestDiagnoseTellsWhetherTheBindingFitsTheVersion(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		prints, version string
 		fit             host.VersionFit
@@ -157,6 +159,7 @@ func TestDiagnoseTellsWhetherTheBindingFitsTheVersion(t *testing.T) {
 }
 
 func TestL1_DiagnoseNamesWhatIsMissing(t *testing.T) {
+	t.Parallel()
 	m := newWorkplace(t)
 	if err := os.WriteFile(filepath.Join(m.bin, "codex"), []byte("#!/usr/bin/env no-such-node\n"), 0o755); err != nil {
 		t.Fatal(err)
@@ -186,6 +189,7 @@ func TestL1_DiagnoseNamesWhatIsMissing(t *testing.T) {
 }
 
 func TestDiagnoseDoesNotAskAProgramThatTookTheHarnessesPlace(t *testing.T) {
+	t.Parallel()
 	m := newWorkplace(t)
 	other := m.program("wrapper", "echo 9.9.9")
 	m.cfg.Launch = map[string]host.Launch{"codex": {Argv: []string{other, "app-server"}}}
@@ -201,6 +205,7 @@ func TestDiagnoseDoesNotAskAProgramThatTookTheHarnessesPlace(t *testing.T) {
 }
 
 func TestDiagnoseTellsTheStateOfTheDataFolder(t *testing.T) {
+	t.Parallel()
 	m := newWorkplace(t)
 	if d := m.diagnose("codex").Data; d.Exists || !d.Usable || d.Dir != m.dir {
 		t.Errorf("no folder: %+v", d)
@@ -244,6 +249,7 @@ func TestDiagnoseTellsTheStateOfTheDataFolder(t *testing.T) {
 }
 
 func TestDiagnoseRunsNothingOfAModuleThatWaitsForConsent(t *testing.T) {
+	t.Parallel()
 	shipped, err := os.ReadFile(filepath.Join("..", "bindings-wasm", "codex.wasm"))
 	if err != nil {
 		t.Fatal(err)
@@ -335,6 +341,7 @@ func TestAProbeStartsAHarnessWithoutATurnAndLeavesNothing(t *testing.T) {
 }
 
 func TestAProbeTellsThatASignInIsNeeded(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, signedOut)
 	_, err := r.h.Probe(t.Context(), r.conv)
 	wantCode(t, err, host.CodeSignInNeeded)

@@ -12,6 +12,7 @@ import (
 )
 
 func TestRule21_AnAbortedStartWhoseProcessCannotBeKilledIsNotForgotten(t *testing.T) {
+	t.Parallel()
 	var mu sync.Mutex
 	var started []*process.Process
 	began, aborted := make(chan bool, 1), make(chan bool)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestTheGuideForEmbeddingNamesEveryEvent(t *testing.T) {
+	t.Parallel()
 	b, err := os.ReadFile(filepath.Join("..", "docs", "embedding.md"))
 	if err != nil {
 		t.Fatal(err)

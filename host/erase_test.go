@@ -54,6 +54,7 @@ func outcome(ctx context.Context, h *host.Host, conv string, after uint64) <-cha
 }
 
 func TestADeletedConversationIsGoneForEverybodyAndFromTheFiles(t *testing.T) {
+	t.Parallel()
 	const trace = "only-in-this-conversation"
 	w := newWeb(t, `{"turns":[{"repeat":true,"steps":[{"say":"You said `+trace+`, I say it too."}]}]}`)
 	ctx := t.Context()
@@ -131,6 +132,7 @@ func TestADeletedConversationIsGoneForEverybodyAndFromTheFiles(t *testing.T) {
 }
 
 func TestOverHTTPADeletionCanBeRepeatedWithItsKey(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, echo)
 	w.untilTurn(w.send("Go").ID, host.TurnCompleted)
 	var d host.Deleted
@@ -145,6 +147,7 @@ func TestOverHTTPADeletionCanBeRepeatedWithItsKey(t *testing.T) {
 }
 
 func TestOverHTTPADeletionThatAnEndOfTheHostOvertookIsConfirmedByTheNextOne(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, `{"turns":[{"repeat":true,"steps":[{"burst":{"count":8000,"bytes":20000}},{"wait_interrupt":true}]}]}`,
 		func(cfg *host.Config) { cfg.StopGrace = 100 * time.Millisecond })
 	body := host.DeleteRequest{Unfinished: true}
@@ -180,6 +183,7 @@ func TestOverHTTPADeletionThatAnEndOfTheHostOvertookIsConfirmedByTheNextOne(t *t
 }
 
 func TestADeletionIsRefusedWhileSomethingIsUnfinishedUnlessThatIsMeant(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, script, want string
 		// until waits for what is unfinished and returns what else the refusal says.
@@ -252,6 +256,7 @@ func crashErase(ctx context.Context, h *host.Host, conv string) int {
 }
 
 func TestAKilledHostLeavesAConversationThatWasBeingDeletedThereOrGone(t *testing.T) {
+	t.Parallel()
 	const trace = "only-in-this-conversation"
 	for _, c := range []struct {
 		at   string
@@ -307,6 +312,7 @@ func (r *rig) cwdGone() {
 }
 
 func TestOfManyWhoSendReadAndDeleteAtOnceEachGetsAnHonestAnswer(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo, func(cfg *host.Config) { cfg.StopGrace = 100 * time.Millisecond })
 	ctx := t.Context()
 	for round := range 6 {
@@ -349,6 +355,7 @@ func TestOfManyWhoSendReadAndDeleteAtOnceEachGetsAnHonestAnswer(t *testing.T) {
 }
 
 func TestADeletionThatACloseOvertakesIsHeldToOrDidNotHappen(t *testing.T) {
+	t.Parallel()
 	for _, wait := range []time.Duration{0, 20 * time.Millisecond, 150 * time.Millisecond} {
 		r := newRig(t, slow, func(cfg *host.Config) { cfg.StopGrace, cfg.LeaveIdle = 100*time.Millisecond, true })
 		r.untilTurn(r.send("Go").ID, host.TurnRunning)

@@ -10,6 +10,7 @@ import (
 )
 
 func TestAReaderWhoseNumberIsNotOfThisJournalIsToldToReadAnew(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, echo, func(c *host.Config) { c.LeaveIdle = true })
 	turn := w.send("Go")
 	w.untilTurn(turn.ID, host.TurnCompleted)

@@ -24,6 +24,7 @@ const primary = `{"turns":[
 ]}`
 
 func TestPlanQuestionAnswerChangesImplementRunsWithTheRememberedPermission(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, primary)
 	r.configure(host.SettingsPatch{Mode: ptr("plan"), Permission: ptr(abi.PermissionAuto)})
 	first := r.send("Take notes")
@@ -82,6 +83,7 @@ func TestPlanQuestionAnswerChangesImplementRunsWithTheRememberedPermission(t *te
 }
 
 func TestTextsThatNeverEndKeepTheirPlaceAndWhoSaidThem(t *testing.T) {
+	t.Parallel()
 	gate, goOn := newGate(t)
 	r := newRogueRig(t, fmt.Sprintf(`{"turns":[{"steps":[{"run":{"command":"make","approve":true}},{"wait_file":%q},{"say":"Done."}]}]}`, gate))
 	turn := r.send("murmur")
@@ -114,6 +116,7 @@ func TestTextsThatNeverEndKeepTheirPlaceAndWhoSaidThem(t *testing.T) {
 }
 
 func TestWhatIntroducesAPlanStandsBeforeItAlsoForWhoReadsLater(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, primary)
 	r.configure(host.SettingsPatch{Mode: ptr("plan")})
 	turn := r.send("Take notes")

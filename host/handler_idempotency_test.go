@@ -19,6 +19,7 @@ import (
 const keyHeader = host.HeaderIdempotencyKey
 
 func TestIdempotencyKeyIsTheClientIDOfWhatIsMade(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, echo)
 	create := map[string]any{"harness": "codex", "cwd": w.cwd}
 	var c1, c2 host.Conversation
@@ -54,6 +55,7 @@ func TestIdempotencyKeyIsTheClientIDOfWhatIsMade(t *testing.T) {
 }
 
 func TestIdempotencyKeyMakesARepeatedChangeHarmlessAlsoAfterARestart(t *testing.T) {
+	t.Parallel()
 	now := time.Now()
 	w := newWeb(t, echo, func(c *host.Config) { c.Clock = func() time.Time { return now } })
 	patch := func(revision int64, mode string) map[string]any {
@@ -86,6 +88,7 @@ func TestIdempotencyKeyMakesARepeatedChangeHarmlessAlsoAfterARestart(t *testing.
 }
 
 func TestIdempotencyKeyOfAConsentAllowsNoOtherModule(t *testing.T) {
+	t.Parallel()
 	w := &web{rig: newRogueRig(t, echo), doc: readDoc(t)}
 	w.serve(w.h.Handler())
 	var b host.InstalledBinding
@@ -102,6 +105,7 @@ func TestIdempotencyKeyOfAConsentAllowsNoOtherModule(t *testing.T) {
 }
 
 func TestIdempotencyKeyLetsOneOfManyAtOnceThrough(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, echo)
 	var wg sync.WaitGroup
 	for i := range 20 {
@@ -119,6 +123,7 @@ func TestIdempotencyKeyLetsOneOfManyAtOnceThrough(t *testing.T) {
 }
 
 func TestAMutationThatWasReadIsCarriedOutAlthoughItsClientHasGone(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, echo)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -141,6 +146,7 @@ func TestAMutationThatWasReadIsCarriedOutAlthoughItsClientHasGone(t *testing.T) 
 }
 
 func TestS1_ARepeatedStopDoesNotEndTheProcessOrANewerTurn(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, `{"turns":[{"repeat":true,"steps":[{"say":"Waiting."},{"wait_interrupt":true}]}]}`)
 	first := w.send("one")
 	w.untilTurn(first.ID, host.TurnRunning)
@@ -158,6 +164,7 @@ func TestS1_ARepeatedStopDoesNotEndTheProcessOrANewerTurn(t *testing.T) {
 }
 
 func TestRule16_ASecretAnswerWithAKeyLeavesNoTraceInTheStore(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, `{"turns":[{"repeat":true,"steps":[{"ask":{"id":"q","questions":[{"id":"pin","question":"PIN?","other":true,"secret":true}]}},{"say":"Thanks."}]}]}`)
 	turn := w.send("Ask")
 	card := w.untilInput()

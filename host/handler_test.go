@@ -22,6 +22,7 @@ import (
 )
 
 func TestHandlerHasARouteForEveryMethodOfTheHost(t *testing.T) {
+	t.Parallel()
 	// What serves, guards and ends is for the program that embeds the host.
 	routed := map[string]bool{"Close": true, "Handler": true, "HandlerWith": true, "Guard": true}
 	ids := map[string]bool{}
@@ -41,6 +42,7 @@ func TestHandlerHasARouteForEveryMethodOfTheHost(t *testing.T) {
 }
 
 func TestHandlerServesThePrimaryScenarioWholly(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, primary)
 	var v host.VersionInfo
 	w.ok(&v, "GET", "/v1/version", nil)
@@ -137,6 +139,7 @@ func TestHandlerServesThePrimaryScenarioWholly(t *testing.T) {
 }
 
 func TestHandlerSteersStopsCancelsResumesAndRetries(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, `{"turns":[{"when":{"turn":1},"steps":[{"say":"Waiting."},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`)
 	w.fails(host.CodeNothingRunning, "POST", w.at("/stop"), nil)
 	var first, second, steered, retried host.Turn
@@ -173,6 +176,7 @@ func TestHandlerSteersStopsCancelsResumesAndRetries(t *testing.T) {
 }
 
 func TestHandlerTellsEveryErrorAsAProblemWithItsStatus(t *testing.T) {
+	t.Parallel()
 	internal := []host.Code{host.CodeStoreReadOnly, host.CodeStoreNewer, host.CodeStoreCorrupt, host.CodeStoreFailed}
 	for _, c := range host.Codes() {
 		if s := host.StatusOf(c.Code); s < 400 || http.StatusText(s) == "" || s == 500 && !slices.Contains(internal, c.Code) {
@@ -192,6 +196,7 @@ func TestHandlerTellsEveryErrorAsAProblemWithItsStatus(t *testing.T) {
 }
 
 func TestHandlerTellsWhatIsNotThere(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, echo)
 	w.fails(host.CodeUnknownRoute, "GET", "/", nil)
 	w.fails(host.CodeUnknownRoute, "GET", "/v2/conversations", nil)
@@ -216,6 +221,7 @@ func TestHandlerTellsWhatIsNotThere(t *testing.T) {
 }
 
 func TestHandlerRefusesBodiesItDoesNotUnderstandWithThePathOfTheOffender(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, echo)
 	for _, c := range []struct{ name, method, path, body, field string }{
 		{"unknown member", "POST", "/turns", `{"content":[{"type":"text","text":"x"}],"mode":"plan"}`, "mode"},
@@ -263,6 +269,7 @@ func TestHandlerRefusesBodiesItDoesNotUnderstandWithThePathOfTheOffender(t *test
 }
 
 func TestHandlerBoundsBodies(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, echo, func(c *host.Config) { c.MaxMessage, c.MaxAttachment = 1000, 3000 })
 	long := func(n int) host.Message { return host.Message{Content: host.Text(strings.Repeat("x", n))} }
 	w.fails(host.CodeMessageTooLarge, "POST", w.at("/turns"), long(1001))
@@ -273,6 +280,7 @@ func TestHandlerBoundsBodies(t *testing.T) {
 }
 
 func TestHandlerDropsAClientThatDoesNotFinishItsBody(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, echo)
 	w.serve(w.h.HandlerWith(patience, patience, 100*time.Millisecond))
 	conn := dial(t, w.srv)
@@ -288,6 +296,7 @@ func TestHandlerDropsAClientThatDoesNotFinishItsBody(t *testing.T) {
 }
 
 func TestHandlerRefusesWebPagesAndOtherNames(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, echo)
 	port := w.srv.URL[strings.LastIndex(w.srv.URL, ":"):]
 	for _, c := range []struct {
@@ -324,6 +333,7 @@ func TestHandlerRefusesWebPagesAndOtherNames(t *testing.T) {
 }
 
 func TestHandlerRefusesRequestsThatArriveFromTheNetwork(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, echo)
 	req := httptest.NewRequestWithContext(networkAddr(t.Context()), "GET", "http://localhost/v1/version", nil)
 	rec := httptest.NewRecorder()
@@ -334,6 +344,7 @@ func TestHandlerRefusesRequestsThatArriveFromTheNetwork(t *testing.T) {
 }
 
 func TestHandlerWorksBelowAPrefix(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, echo)
 	w.serve(http.StripPrefix("/chat", w.h.Handler()))
 	res, err := w.srv.Client().Get(w.srv.URL + "/chat/v1/version")
@@ -347,6 +358,7 @@ func TestHandlerWorksBelowAPrefix(t *testing.T) {
 }
 
 func TestHandlerListsModulesThatCannotBeUsedWithTheReason(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, echo)
 	dir := filepath.Join(w.dir, "bindings")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

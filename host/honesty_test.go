@@ -9,6 +9,7 @@ import (
 )
 
 func TestRule05_P8_P9_AModeThatFlipsByItselfIsToldAndNeverOverwritesTheChoice(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"settings":{"mode":"default","effort":"low"}},{"say":"Flipped."},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`)
 	before := r.configure(host.SettingsPatch{Mode: ptr("plan")})
 	turn := r.send("Plan")
@@ -39,6 +40,7 @@ func TestRule05_P8_P9_AModeThatFlipsByItselfIsToldAndNeverOverwritesTheChoice(t 
 }
 
 func TestRule25_P8_DefaultNeverMeansTheFullAccessOfTheLastTurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"say":"ok"}]}]}`)
 	r.configure(host.SettingsPatch{Permission: ptr(abi.PermissionBypass)})
 	r.untilTurn(r.send("Go").ID, host.TurnCompleted)
@@ -59,6 +61,7 @@ func TestRule25_P8_DefaultNeverMeansTheFullAccessOfTheLastTurn(t *testing.T) {
 }
 
 func TestRule01_SavingSettingsChangesNothingOfTheRunningTurnOrItsQuestions(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, twoQuestions)
 	r.configure(host.SettingsPatch{Mode: ptr("plan"), Permission: ptr(abi.PermissionAcceptEdits)})
 	turn := r.send("Ask")
@@ -78,6 +81,7 @@ func TestRule01_SavingSettingsChangesNothingOfTheRunningTurnOrItsQuestions(t *te
 }
 
 func TestRule25_TheControlsSayWhoEnforcesEachModeAndWhatEachPermissionIs(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	c, err := r.h.Probe(t.Context(), r.conv)
 	if err != nil {
@@ -106,6 +110,7 @@ func TestRule25_TheControlsSayWhoEnforcesEachModeAndWhatEachPermissionIs(t *test
 }
 
 func TestP1_P2_APlanLeftOpenBlocksNothingAndCanBeImplementedAfterARestart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[
 	 {"when":{"mode":"plan","plan":false},"steps":[{"plan":"# Plan\n1. Write it\n"}]},
 	 {"when":{"text":"aside"},"steps":[{"say":"An aside."}]},
@@ -144,6 +149,7 @@ func TestP1_P2_APlanLeftOpenBlocksNothingAndCanBeImplementedAfterARestart(t *tes
 }
 
 func TestRule18_P2_APlanningTurnWithoutAPlanOffersToContinueInExecution(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.configure(host.SettingsPatch{Mode: ptr("plan")})
 	turn := r.send("I would do it like this. Approved? Yes!")

@@ -21,6 +21,7 @@ func (r *rig) untilRest() {
 }
 
 func TestAnIdleSessionEndsAndTheNextMessageRestoresIt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"say":"You said {{text}}."}]}]}`, restsAfter(20*time.Millisecond))
 	r.untilTurn(r.send("one").ID, host.TurnCompleted)
 	before := r.controls()
@@ -45,6 +46,7 @@ func TestAnIdleSessionEndsAndTheNextMessageRestoresIt(t *testing.T) {
 }
 
 func TestASessionIsNotIdleWhileSomethingGoesOnOrWaitsForAPerson(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct {
 		script string
 		busy   func(r *rig)
@@ -92,6 +94,7 @@ func TestASessionIsNotIdleWhileSomethingGoesOnOrWaitsForAPerson(t *testing.T) {
 
 // A message that comes while the idle session is being ended starts the next one.
 func TestAMessageThatMeetsTheEndOfAnIdleSessionIsNotLost(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"say":"{{text}}"}]}]}`, restsAfter(time.Millisecond))
 	var want []string
 	for _, text := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
@@ -106,6 +109,7 @@ func TestAMessageThatMeetsTheEndOfAnIdleSessionIsNotLost(t *testing.T) {
 // Many clients meet a conversation that is not in memory: it is read once and every
 // one of them is served.
 func TestAConversationIsReadOnceForAllWhoNeedIt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.restart()
 	var wg sync.WaitGroup

@@ -9,6 +9,7 @@ import (
 )
 
 func TestP6_P8_AFeedbackTurnThatLeavesPlanningByItselfIsTold(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"plan":"# Plan"}]},{"repeat":true,"steps":[{"settings":{"mode":"default"}},{"say":"Flipped."}]}]}`)
 	r.configure(host.SettingsPatch{Mode: ptr("plan")})
 	turn := r.send("Plan")
@@ -27,6 +28,7 @@ var chosen = map[string]host.SettingsPatch{
 }
 
 func TestRule25_P8_WhatFlipsByItselfIsToldAlsoWhereNothingWasChosen(t *testing.T) {
+	t.Parallel()
 	for name, patch := range chosen {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"settings":{"approval_policy":"never","sandbox":"danger-full-access","mode":"plan"}},{"say":"Flipped."}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`)
@@ -47,6 +49,7 @@ func TestRule25_P8_WhatFlipsByItselfIsToldAlsoWhereNothingWasChosen(t *testing.T
 }
 
 func TestRule05_P8_AnACPAgentThatFlipsByItselfIsToldAndNeverOverwritesTheChoice(t *testing.T) {
+	t.Parallel()
 	// bypass is the mode that lets everything through, where a mode does.
 	bypass := map[string]string{
 		scripted.ProfileClaude101: "bypassPermissions", scripted.ProfileClaude049: "bypassPermissions", scripted.ProfileKimchi: "yolo",
@@ -81,6 +84,7 @@ func TestRule05_P8_AnACPAgentThatFlipsByItselfIsToldAndNeverOverwritesTheChoice(
 }
 
 func TestP8_ThePermissionOfTheFirstMessageIsInForceInItsNewSession(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		for _, p := range []abi.Permission{abi.PermissionDefault, abi.PermissionAcceptEdits, abi.PermissionAuto, abi.PermissionBypass} {
 			r := newACPRig(t, a, answersAll)
@@ -106,6 +110,7 @@ func TestP8_ThePermissionOfTheFirstMessageIsInForceInItsNewSession(t *testing.T)
 }
 
 func TestRule25_NothingIsToldNotToBeInForceWhereNothingFlipped(t *testing.T) {
+	t.Parallel()
 	for _, a := range actors {
 		if testing.Short() && a.profile != "" && a.profile != scripted.ProfileKimchi {
 			continue

@@ -29,6 +29,7 @@ func (d dawdling) Handle(_ context.Context, r slog.Record) error {
 }
 
 func TestRule21_WhatAHarnessPrintedBeforeItsExitIsReadHoweverLongThatTakes(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"steps":[{"burst":{"count":5,"bytes":600000}},{"say":"Last words."},{"exit":3}]}]}`, func(c *host.Config) {
 		c.Logger = slog.New(dawdling(1200 * time.Millisecond))
 	})

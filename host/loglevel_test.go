@@ -76,6 +76,7 @@ const loud = `{
   {"when":{"text":"die"},"steps":[{"stderr":"` + canary + ` last words"},{"exit":3}]}]}`
 
 func TestNoHarnessTextIsLoggedAboveDebugWhateverTheHarnessSays(t *testing.T) {
+	t.Parallel()
 	var log logbook
 	r := newRig(t, loud, func(c *host.Config) {
 		c.Logger = log.logger(slog.LevelInfo)
@@ -117,6 +118,7 @@ func TestNoHarnessTextIsLoggedAboveDebugWhateverTheHarnessSays(t *testing.T) {
 }
 
 func TestEveryRecordOfASessionNamesItsConversationAndGeneration(t *testing.T) {
+	t.Parallel()
 	var log logbook
 	r := newRig(t, loud, func(c *host.Config) { c.Logger = log.logger(slog.LevelDebug) })
 	r.untilTurn(r.send("die").ID, host.TurnFailed)
@@ -142,6 +144,7 @@ func TestEveryRecordOfASessionNamesItsConversationAndGeneration(t *testing.T) {
 }
 
 func TestOneConversationIsRaisedToDebugWithoutTheOthers(t *testing.T) {
+	t.Parallel()
 	var log logbook
 	r := newRig(t, echo, func(c *host.Config) { c.Logger = log.logger(slog.LevelWarn) })
 	quiet := r.conv
@@ -183,6 +186,7 @@ func TestOneConversationIsRaisedToDebugWithoutTheOthers(t *testing.T) {
 }
 
 func TestALogLevelIsConfiguredBeforeTheConversationIsUsed(t *testing.T) {
+	t.Parallel()
 	var log logbook
 	r := newRig(t, echo, func(c *host.Config) { c.Logger = log.logger(slog.LevelError) })
 	r.close()

@@ -14,6 +14,7 @@ import (
 var harnessName = regexp.MustCompile(`(?i)codex|claude|grok|kimchi`)
 
 func TestNoPackageOfTheHostKnowsAHarnessByName(t *testing.T) {
+	t.Parallel()
 	demo := filepath.Join("cmd", "ao-host", "internal", "demo")
 	read := 0
 	for _, top := range []string{"abi", "cmd", "host", "store"} {

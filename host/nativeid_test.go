@@ -25,6 +25,7 @@ func longIDs() string {
 }
 
 func TestIdsOfAMegabyteAreStoredShortAndStillTellThingsApart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, longIDs())
 	r.configure(host.SettingsPatch{Mode: ptr("plan")})
 	turn := r.send("Go")

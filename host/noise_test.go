@@ -9,6 +9,7 @@ import (
 )
 
 func TestT1_T3_T4_NoiseUnknownThingsAndJunkDisturbNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"repeat":true,"steps":[
 	 {"raw":"plain text from a wrapper script"},
 	 {"raw":""},
@@ -51,6 +52,7 @@ func TestT1_T3_T4_NoiseUnknownThingsAndJunkDisturbNothing(t *testing.T) {
 }
 
 func TestT2_AnOverlongLineIsSkippedReportedAndTheSessionGoesOn(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []string{"delta", "junk", "request", "response"} {
 		t.Run(kind, func(t *testing.T) {
 			r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"say":"Before."},{"huge":{"bytes":300000,"kind":"`+kind+`"}},{"say":"After."}]},{"repeat":true,"steps":[{"say":"Next."}]}]}`,
@@ -85,6 +87,7 @@ func TestT2_AnOverlongLineIsSkippedReportedAndTheSessionGoesOn(t *testing.T) {
 }
 
 func TestT2_ABurstOfNotificationsArrivesWholeAndInOrder(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"steps":[{"burst":{"count":20000,"text":"0123456789"}},{"say":"Done."}]}]}`)
 	turn := r.send("Go")
 	r.untilTurn(turn.ID, host.TurnCompleted)
@@ -99,6 +102,7 @@ func TestT2_ABurstOfNotificationsArrivesWholeAndInOrder(t *testing.T) {
 }
 
 func TestT6_UpdatesAfterTheTurnsEndBelongToNoLaterTurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"run":{"command":"sleep 1","approve":false,"takes_ms":60000,"late_ms":150}}]},{"repeat":true,"steps":[{"delay_ms":400},{"say":"Second."}]}]}`)
 	first := r.send("Go")
 	r.untilTurn(first.ID, host.TurnRunning)
@@ -115,6 +119,7 @@ func TestT6_UpdatesAfterTheTurnsEndBelongToNoLaterTurn(t *testing.T) {
 }
 
 func TestT7_AProviderFailureIsAFailedTurnWithAReason(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"fail":{"code":"badRequest","message":"The request was refused."}}]}]}`)
 	turn := r.send("Go")
 	got := r.untilTurn(turn.ID, host.TurnFailed)
@@ -124,6 +129,7 @@ func TestT7_AProviderFailureIsAFailedTurnWithAReason(t *testing.T) {
 }
 
 func TestRule21_AHarnessThatExitsInATurnLeavesItFailedWithItsLastWords(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"say":"Half a"},{"stderr":"panic: out of cheese"},{"exit":7}]},{"repeat":true,"steps":[{"say":"Back."}]}]}`)
 	first := r.send("Go")
 	waiting := r.send("Later")
@@ -142,6 +148,7 @@ func TestRule21_AHarnessThatExitsInATurnLeavesItFailedWithItsLastWords(t *testin
 }
 
 func TestRule20_ASendInFlightAtExitIsUncertainUntilTheHistorySettlesIt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"exit_before_message":9},{"repeat":true,"steps":[{"say":"Back."}]}]}`)
 	first := r.send("Go")
 	r.until("the turn to leave the running state", func() bool {
@@ -157,6 +164,7 @@ func TestRule20_ASendInFlightAtExitIsUncertainUntilTheHistorySettlesIt(t *testin
 }
 
 func TestRule21_AClosedStdoutIsNotAnExitButEndsTheSession(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"say":"Bye."},{"close_stdout":true},{"hang":true}]},{"repeat":true,"steps":[{"say":"Back."}]}]}`)
 	first := r.send("Go")
 	r.untilTurn(first.ID, host.TurnFailed)
@@ -165,6 +173,7 @@ func TestRule21_AClosedStdoutIsNotAnExitButEndsTheSession(t *testing.T) {
 }
 
 func TestWhatIsKeptOfItemsThatNeverEndIsBounded(t *testing.T) {
+	t.Parallel()
 	huge := strings.Repeat(`{"huge":{"bytes":4000000,"kind":"delta"}},`, 6)
 	r := newRig(t, `{"turns":[{"steps":[`+huge+`{"say":"Enough."}]}]}`)
 	turn := r.send("Go")

@@ -17,6 +17,7 @@ import (
 // The modes of folder and socket keep other users out already; here they are open,
 // so that it is the kernel's word about the peer that counts.
 func TestD2_AnotherUserIsRefused(t *testing.T) {
+	t.Parallel()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can be another user")
 	}

@@ -75,6 +75,7 @@ func serveUnix(t *testing.T, h *host.Host) string {
 }
 
 func TestAHarnessMayReadFromAnEmbeddersSocketAndChangeNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"steps":[{"run":{"command":"sh ask.sh","approve":false,"shell":true}},{"say":"done"}]}]}`)
 	socket := serveUnix(t, r.h)
 	self, err := os.Executable()
@@ -112,6 +113,7 @@ func TestAHarnessMayReadFromAnEmbeddersSocketAndChangeNothing(t *testing.T) {
 }
 
 func TestOnlyWhoBearsTheTokenGetsThrough(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	for _, token := range []string{"secret", ""} {
 		srv := httptest.NewServer(host.RequireToken(r.h.Handler(), token))

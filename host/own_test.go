@@ -7,6 +7,7 @@ import (
 )
 
 func TestS4_ASettingThatIsResetAfterARestartIsTheAgentsOwnAgain(t *testing.T) {
+	t.Parallel()
 	eachACPAgent(t, func(t *testing.T, a actor) {
 		m := a.models()
 		if m[0] == m[1] {

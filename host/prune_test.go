@@ -73,6 +73,7 @@ func (r *rig) journalAfter(after uint64) (out []host.Event) {
 }
 
 func TestAPrunedJournalBeginsAfterTheLastTurnThatHadEndedBefore(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, chatty)
 	ctx := t.Context()
 	var turns []host.Turn
@@ -151,6 +152,7 @@ func TestAPrunedJournalBeginsAfterTheLastTurnThatHadEndedBefore(t *testing.T) {
 }
 
 func TestAJournalIsPrunedByTimeToo(t *testing.T) {
+	t.Parallel()
 	var now atomic.Int64
 	start := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	r := newRig(t, chatty, func(c *host.Config) {
@@ -171,6 +173,7 @@ func TestAJournalIsPrunedByTimeToo(t *testing.T) {
 }
 
 func TestNothingThatIsOpenIsPruned(t *testing.T) {
+	t.Parallel()
 	const async = `{"turns":[
  {"when":{"turn":2},"steps":[{"ask_async":{"id":"call_1","questions":[{"title":"Which color?","options":["Red","Blue"]}]}},{"say":"Meanwhile."}]},
  {"when":{"turn":3},"steps":[{"say":"Working."},{"wait_interrupt":true}]},
@@ -213,6 +216,7 @@ func TestNothingThatIsOpenIsPruned(t *testing.T) {
 }
 
 func TestAReaderThatPruningOvertakesIsToldToReadAnewAndMissesNothingUnawares(t *testing.T) {
+	t.Parallel()
 	w := newWeb(t, `{"turns":[{"repeat":true,"steps":[{"say":"a b c d e f g h i j k l m n o p q r s t","chunks":20}]}]}`)
 	var end uint64
 	for range 12 {

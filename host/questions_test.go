@@ -27,6 +27,7 @@ func answered(field string, selected ...int64) abi.FieldAnswer {
 }
 
 func TestA5_C4_TwoQuestionsWithTheSameTextAreAnsweredByTheirOwnIDs(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, twoQuestions)
 	turn := r.send("Ask")
 	card := r.untilInput()
@@ -43,6 +44,7 @@ func TestA5_C4_TwoQuestionsWithTheSameTextAreAnsweredByTheirOwnIDs(t *testing.T)
 }
 
 func TestRule10_C5_OtherTextNeverOverridesAChoiceAndSkippedIsNotEmpty(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, twoQuestions)
 	turn := r.send("Ask")
 	card := r.untilInput()
@@ -118,6 +120,7 @@ func (r *rig) untilClosed() (cards []host.Interaction) {
 }
 
 func TestRule12_C5_TheDispositionOfACardIsThatOfItsAnswer(t *testing.T) {
+	t.Parallel()
 	const form = `{"turns":[{"repeat":true,"steps":[{"form":{"server":"m","message":"Fill in","schema":{"type":"object","properties":{"x":{"type":"string"}}}}},{"say":"{{action}}"}]}]}`
 	for name, c := range map[string]struct {
 		script string
@@ -149,6 +152,7 @@ func TestRule12_C5_TheDispositionOfACardIsThatOfItsAnswer(t *testing.T) {
 }
 
 func TestRule13_OfTwoRacingAnswersOneIsDeliveredAndTheLoserIsTold(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, twoQuestions)
 	turn := r.send("Ask")
 	card := r.untilInput()
@@ -178,6 +182,7 @@ func TestRule13_OfTwoRacingAnswersOneIsDeliveredAndTheLoserIsTold(t *testing.T) 
 }
 
 func TestA4_CardsEndWithTheirTurnOrProcessAndAnsweringThemDoesNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, twoQuestions)
 	turn := r.send("Ask")
 	card := r.untilInput()
@@ -202,6 +207,7 @@ func TestA4_CardsEndWithTheirTurnOrProcessAndAnsweringThemDoesNothing(t *testing
 }
 
 func TestA3_ASessionRestsAfterAQuestionThatResolvedItself(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"ask":{"id":"q","resolve_after_ms":50,"questions":[{"id":"a","question":"Which?","options":[{"label":"x","description":""}]}]}},{"say":"Went on."}]}]}`,
 		restsAfter(100*time.Millisecond))
 	turn := r.send("Ask")
@@ -210,6 +216,7 @@ func TestA3_ASessionRestsAfterAQuestionThatResolvedItself(t *testing.T) {
 }
 
 func TestA1_AQuestionThatResolvesItselfIsExpiredNotAnswered(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"steps":[
 	 {"ask":{"id":"q","questions":[{"id":"a","question":"Which?","options":[{"label":"x","description":""}]}],"resolve_after_ms":150}},
 	 {"say":"Went on."}]}]}`)
@@ -229,6 +236,7 @@ func TestA1_AQuestionThatResolvesItselfIsExpiredNotAnswered(t *testing.T) {
 }
 
 func TestA3_AnUnknownRequestIsRefusedAndTheTurnGoesOn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"steps":[{"request":{"method":"item/unheardOf","params":{"x":1}}},{"say":"Went on."}]}]}`)
 	turn := r.send("Go")
 	r.untilTurn(turn.ID, host.TurnCompleted)
@@ -244,6 +252,7 @@ const asyncQuestion = `{"turns":[
  {"repeat":true,"steps":[{"say":"Got: {{text}}"}]}]}`
 
 func TestRule11_A2_AnAsyncQuestionIsAnsweredAfterItsTurnEndedAndTheHostRestarted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, asyncQuestion)
 	r.configure(host.SettingsPatch{Mode: ptr("plan")})
 	turn := r.send("Do it")
@@ -289,6 +298,7 @@ func TestRule11_A2_AnAsyncQuestionIsAnsweredAfterItsTurnEndedAndTheHostRestarted
 }
 
 func TestRule21b_AnAnswerGoesInFrontOfHeldTurnsAndRunsWhileTheyAreHeld(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[
 	 {"when":{"turn":1},"steps":[{"ask_async":{"id":"call_1","questions":[{"title":"Which?","options":["Red","Blue"]}]}},{"wait_interrupt":true}]},
 	 {"repeat":true,"steps":[{"say":"Got: {{text}}"}]}]}`)
@@ -316,6 +326,7 @@ func TestRule21b_AnAnswerGoesInFrontOfHeldTurnsAndRunsWhileTheyAreHeld(t *testin
 }
 
 func TestRule16_ASecretIsInNoPageWALLogOrExportEvenWhenEchoed(t *testing.T) {
+	t.Parallel()
 	var log bytes.Buffer
 	var mu sync.Mutex
 	r := newRig(t, `{"turns":[{"steps":[
@@ -377,6 +388,7 @@ func TestRule16_ASecretIsInNoPageWALLogOrExportEvenWhenEchoed(t *testing.T) {
 // An echo that is split over frames passes the scrubbing of frames; what the host
 // puts together itself is searched again.
 func TestRule16_ASecretThatIsSplitOverDeltasIsInNoRowThatTheHostPutsTogether(t *testing.T) {
+	t.Parallel()
 	delta := func(text string) string {
 		return `{"notify":{"method":"item/agentMessage/delta","params":{"itemId":"cut","delta":"` + text + `"}}}`
 	}
@@ -432,6 +444,7 @@ func (w lockedWriter) Write(p []byte) (int, error) {
 }
 
 func TestRule14_ARequestThatArrivesWhileNothingRunsIsDeclinedAndNeverShown(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"steps":[{"say":"Done."},{"self_turn":[{"ask":{"id":"q","questions":[{"id":"a","question":"Sure?","options":[{"label":"x","description":""}]}]}},{"say":"a={{answer.a}}."}]}]}]}`)
 	turn := r.send("Go")
 	r.untilTurn(turn.ID, host.TurnCompleted)

@@ -44,6 +44,7 @@ func (r *rig) goOn(running host.Turn) {
 }
 
 func TestRule02_AnEditedMessageIsSentWithTheSettingsItWasAcceptedWith(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, hears)
 	running := r.busy()
 	r.configure(host.SettingsPatch{Mode: ptr("plan")})
@@ -70,6 +71,7 @@ func TestRule02_AnEditedMessageIsSentWithTheSettingsItWasAcceptedWith(t *testing
 }
 
 func TestAnEditOrMoveOfAMessageThatSomebodyChangedIsRefusedAndChangesNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, hears)
 	r.busy()
 	a, b := r.send("a"), r.send("b")
@@ -98,6 +100,7 @@ func TestAnEditOrMoveOfAMessageThatSomebodyChangedIsRefusedAndChangesNothing(t *
 }
 
 func TestAMessageThatSomebodyChangedIsNotCancelledByWhoHasNotReadIt(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, hears)
 	r.busy()
 	a, b := r.send("a"), r.send("b")
@@ -127,6 +130,7 @@ func TestAMessageThatSomebodyChangedIsNotCancelledByWhoHasNotReadIt(t *testing.T
 }
 
 func TestMovedMessagesRunInTheirNewOrderAlsoAfterARestart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, hears)
 	r.busy()
 	a, b, c, d := r.send("a"), r.send("b"), r.send("c"), r.send("d")
@@ -161,6 +165,7 @@ func TestMovedMessagesRunInTheirNewOrderAlsoAfterARestart(t *testing.T) {
 }
 
 func TestRule21b_WhatGoesToTheFrontIsNeitherMovedNorMovedBehind(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, `{"turns":[{"when":{"text":"steering"},"steps":[{"ask":{"id":"q","questions":[{"id":"a","question":"Which?","options":[{"label":"x","description":""}]}]}},{"say":"First."}]},
 	 {"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`)
 	turn := r.send("steering none")
@@ -190,6 +195,7 @@ func TestRule21b_WhatGoesToTheFrontIsNeitherMovedNorMovedBehind(t *testing.T) {
 }
 
 func TestATurnThatLeftTheQueueIsNeitherEditedNorMovedNorMovedBefore(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, hears)
 	running := r.busy()
 	queued, gone := r.send("queued"), r.send("gone")
@@ -214,6 +220,7 @@ func TestATurnThatLeftTheQueueIsNeitherEditedNorMovedNorMovedBefore(t *testing.T
 }
 
 func TestAnAnswerThatWaitsKeepsItsWords(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"plan":"# P"}]},{"when":{"turn":2},"steps":[{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`)
 	r.configure(host.SettingsPatch{Mode: ptr("plan")})
 	r.untilTurn(r.send("Plan").ID, host.TurnCompleted)
@@ -228,6 +235,7 @@ func TestAnAnswerThatWaitsKeepsItsWords(t *testing.T) {
 }
 
 func TestAnEditKeepsAttachmentsByTheirDigest(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, hears)
 	r.busy()
 	queued, err := r.h.Send(t.Context(), r.conv, host.Message{Content: []host.Content{
@@ -258,6 +266,7 @@ func TestAnEditKeepsAttachmentsByTheirDigest(t *testing.T) {
 }
 
 func TestRule19_AnEditThatIsAcceptedIsWhatTheAgentHears(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`)
 	edited := 0
 	var want []string

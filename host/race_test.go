@@ -19,6 +19,7 @@ import (
 // A caller that gives up in the middle may find its message accepted or not, but
 // an error never comes as a success, and what was committed is not forgotten.
 func TestRule19_ACallerThatGivesUpNeverHoldsAFalseAcceptanceAndLosesNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.untilTurn(r.send("Start").ID, host.TurnCompleted)
 	const senders, each = 4, 25
@@ -102,6 +103,7 @@ func newSlowStop(t *testing.T) (r *rig, letGo func()) {
 }
 
 func TestRule22_AMessageSentAfterAStopReleasesTheQueueAlthoughTheTurnHasNotEndedYet(t *testing.T) {
+	t.Parallel()
 	r, letGo := newSlowStop(t)
 	first := r.send("Work")
 	r.untilTurn(first.ID, host.TurnRunning)
@@ -118,6 +120,7 @@ func TestRule22_AMessageSentAfterAStopReleasesTheQueueAlthoughTheTurnHasNotEnded
 }
 
 func TestRule21b_ASteerSentAfterAStopRunsAlthoughOlderTurnsAreHeld(t *testing.T) {
+	t.Parallel()
 	r, letGo := newSlowStop(t)
 	first := r.send("Work")
 	r.untilTurn(first.ID, host.TurnRunning)
@@ -170,6 +173,7 @@ func untilFile(path string) string {
 }
 
 func TestRule22_StartsThatAPersonAbortsAreNoFaultsOfTheBinding(t *testing.T) {
+	t.Parallel()
 	// It never comes to life. The binding may not be compiled yet: then all of them wait
 	// for that when they end.
 	r := newRig(t, `{"methods":{"initialize":[{"hang":true}]},"turns":[]}`)
@@ -244,6 +248,7 @@ func (d *deafInput) Read(p []byte) (int, error) {
 }
 
 func TestRule21_AMessageThatCannotBeWrittenBecauseTheHarnessClosedItsInputIsNotStuck(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo, func(c *host.Config) {
 		l := c.Launch["codex"]
 		l.Env = append(l.Env, deafEnv+"=Hear no more")
@@ -269,6 +274,7 @@ func TestRule21_AMessageThatCannotBeWrittenBecauseTheHarnessClosedItsInputIsNotS
 }
 
 func TestAnImplementationUnderAUsedClientIDIsRefusedAndThePlanStaysOpen(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, primary)
 	r.configure(host.SettingsPatch{Mode: ptr("plan"), Permission: ptr(abi.PermissionAuto)})
 	first := r.send("Take notes")
@@ -293,6 +299,7 @@ func TestAnImplementationUnderAUsedClientIDIsRefusedAndThePlanStaysOpen(t *testi
 }
 
 func TestRule21b_AnAnswerStaysInFrontOfOlderMessagesAfterARestart(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[
  {"when":{"text":"Work"},"steps":[{"ask_async":{"id":"q","questions":[{"title":"Which?","options":["Red","Blue"]}]}},{"say":"Working."},{"wait_interrupt":true}]},
  {"repeat":true,"steps":[{"say":"got {{text}}"}]}]}`, func(c *host.Config) { c.LeaveIdle = true })
@@ -328,6 +335,7 @@ func TestRule21b_AnAnswerStaysInFrontOfOlderMessagesAfterARestart(t *testing.T) 
 }
 
 func TestATurnThatABindingFaultLeftWaitingIsShownAsHeld(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, echo)
 	bad := r.send("trap")
 	r.until("the fault to be told", func() bool { return len(r.warnings(string(host.CodeBindingFault))) == 1 })
@@ -341,6 +349,7 @@ func TestATurnThatABindingFaultLeftWaitingIsShownAsHeld(t *testing.T) {
 }
 
 func TestRule22_ATurnStoppedBeforeAnythingWasSentDoesNotStartAnewWithTheNextProcess(t *testing.T) {
+	t.Parallel()
 	r := newRogueRigWith(t, echo, []func(*host.Config){func(c *host.Config) { c.StopGrace = 200 * time.Millisecond }})
 	r.untilTurn(r.send("hello").ID, host.TurnCompleted)
 	// The binding never sends it, so the stop has to end the process.
@@ -356,6 +365,7 @@ func TestRule22_ATurnStoppedBeforeAnythingWasSentDoesNotStartAnewWithTheNextProc
 }
 
 func TestWhoChangedSomethingSeesItInWhatIsReturned(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	rev := r.controls().Revision
 	for i := range 300 {

@@ -18,6 +18,7 @@ func flagged(m *abi.Manifest) {
 }
 
 func TestRule07_APermissionThatIsALaunchFlagIsReportedAndRelaunchedBetweenTurns(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, `{"turns":[{"steps":[{"say":"One."},{"ask":{"id":"q","questions":[{"id":"a","question":"Which?","options":[{"label":"x","description":""}]}]}}]},
 	 {"repeat":true,"steps":[{"say":"Done."}]}]}`, flagged)
 	first := r.send("Go")
@@ -61,6 +62,7 @@ func TestRule07_APermissionThatIsALaunchFlagIsReportedAndRelaunchedBetweenTurns(
 }
 
 func TestRule07_AMessageWaitsForTheEndOfTheAgentsOwnTurnWhereItNeedsARelaunch(t *testing.T) {
+	t.Parallel()
 	shipped, err := os.ReadFile(filepath.Join("..", "bindings-wasm", "codex.wasm"))
 	if err != nil {
 		t.Fatal(err)

@@ -83,6 +83,7 @@ const asks = `{"turns":[{"when":{"turn":1},"steps":[{"ask":{"id":"q","questions"
  {"repeat":true,"steps":[{"say":"Done."}]}]}`
 
 func TestL5_AProgramThatIsReplacedWhileItRunsIsDrainedAndStartedAnewWithoutRunningATurnTwice(t *testing.T) {
+	t.Parallel()
 	u := newUpdated(t, asks)
 	first := u.send("Go")
 	card := u.untilInput()
@@ -120,6 +121,7 @@ func TestL5_AProgramThatIsReplacedWhileItRunsIsDrainedAndStartedAnewWithoutRunni
 }
 
 func TestL5_AnUpdateWhileTheHostIsClosedIsToldOnceAndRunsWhatWaitsOnce(t *testing.T) {
+	t.Parallel()
 	u := newUpdated(t, asks)
 	u.answerFirst()
 	cut := u.send("hang")
@@ -150,6 +152,7 @@ func (u *updated) answerFirst() {
 }
 
 func TestL5_AHarnessThatAnUpdateKillsIsReplacedWithoutSendingItsTurnAgain(t *testing.T) {
+	t.Parallel()
 	// The binding was made for the older version only.
 	shipped, err := os.ReadFile(filepath.Join("..", "bindings-wasm", "codex.wasm"))
 	if err != nil {
@@ -192,6 +195,7 @@ func TestL5_AHarnessThatAnUpdateKillsIsReplacedWithoutSendingItsTurnAgain(t *tes
 }
 
 func TestL5_AProgramThatIsGoneForNowIsUsedOn(t *testing.T) {
+	t.Parallel()
 	u := newUpdated(t, asks)
 	u.answerFirst()
 	if err := os.Remove(u.program); err != nil {

@@ -117,6 +117,7 @@ func shipped(t *testing.T) []byte {
 // DESIGN §6: each session has one input log, and running it again through a fresh
 // instance gives the same state and effects.
 func TestAReplayOfTheInputLogGivesTheSameStateAndEffects(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"steps":[{"huge":{"bytes":5000000,"kind":"delta"}},{"say":"Well.","chunks":3},
 	 {"ask":{"id":"q","questions":[{"id":"a","question":"Which?","options":[{"label":"x","description":""}]}]}},{"say":"So be it."}]}]}`)
 	turn := r.send("Go")
@@ -157,6 +158,7 @@ func TestAReplayOfTheInputLogGivesTheSameStateAndEffects(t *testing.T) {
 // What a step caused comes right after it and is kept although the turn, whose
 // inputs are dropped, ended in that step.
 func TestTheInputsAfterASavedStateAreKeptWithWhatTheSameStepCaused(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, echo)
 	turn := r.send("undeclared at the end")
 	r.untilTurn(turn.ID, host.TurnCompleted)
@@ -179,6 +181,7 @@ func TestTheInputsAfterASavedStateAreKeptWithWhatTheSameStepCaused(t *testing.T)
 }
 
 func TestAFaultIsRecordedWithItsInputAndWhatTheModulePrinted(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, echo)
 	r.send("trap")
 	r.until("the harness to be ended", func() bool {
@@ -205,6 +208,7 @@ func TestAFaultIsRecordedWithItsInputAndWhatTheModulePrinted(t *testing.T) {
 }
 
 func TestInputLogsOfGenerationsLongOverAreForgotten(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	for range 3 {
 		turn := r.send("Go")

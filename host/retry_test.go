@@ -17,6 +17,7 @@ import (
 
 // The first end of a turn that runs once more is not where its work ends.
 func TestQ8_ARetryLooksAtAllThatATurnDidWhichWasPutBackIntoTheQueue(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":2},"steps":[{"run":{"command":"make deploy","approve":false}},{"say":"Deployed."}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`,
 		func(c *host.Config) { c.LeaveIdle = true })
 	turn := r.send("Deploy it")
@@ -48,6 +49,7 @@ func TestQ8_ARetryLooksAtAllThatATurnDidWhichWasPutBackIntoTheQueue(t *testing.T
 }
 
 func TestQ8_ARetryOfASteerLooksAtWhatTheTurnDidThatItWentInto(t *testing.T) {
+	t.Parallel()
 	gate := filepath.Join(t.TempDir(), "gate")
 	r := newRig(t, fmt.Sprintf(`{"turns":[{"when":{"turn":1},"steps":[{"run":{"command":"make check","approve":false}},{"say":"Working."},{"wait_steer":true},{"say":"Heard."},{"wait_file":%q},{"say":"Nearly."},{"wait_steer":true},{"run":{"command":"make install","approve":false}},{"say":"Installed."}]},{"repeat":true,"steps":[{"say":"Again."}]}]}`, gate))
 	said := func(text string) {
@@ -81,6 +83,7 @@ func TestQ8_ARetryOfASteerLooksAtWhatTheTurnDidThatItWentInto(t *testing.T) {
 }
 
 func TestARetryReadsTheJournalToTheEndOfItsTurnOnly(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	talked := r.send("Go")
 	r.untilTurn(talked.ID, host.TurnCompleted)

@@ -79,6 +79,7 @@ func (r *rig) turns() []host.Turn {
 }
 
 func TestRule18_ImplementAnswersTheReviewTheAgentWaitsInAndAddsNoTurn(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, words string
 		remembered  abi.Permission
@@ -128,6 +129,7 @@ func TestRule18_ImplementAnswersTheReviewTheAgentWaitsInAndAddsNoTurn(t *testing
 }
 
 func TestRule18_NoDecisionStrongerThanTheRememberedPermissionIsTaken(t *testing.T) {
+	t.Parallel()
 	r, turn, plan := newReviewRig(t, reviewing, "named", abi.PermissionDefault)
 	_, err := r.h.ContinuePlan(t.Context(), r.conv, host.PlanDecision{Proposal: plan.ID, Revision: plan.Revision})
 	wantCode(t, err, host.CodeAnswerOption)
@@ -143,6 +145,7 @@ func TestRule18_NoDecisionStrongerThanTheRememberedPermissionIsTaken(t *testing.
 }
 
 func TestRule18_AReviewThatCarriesFeedbackIsAnsweredWithIt(t *testing.T) {
+	t.Parallel()
 	r, turn, plan := newReviewRig(t, reviewing, "feedback", abi.PermissionAuto)
 	if got := r.requestChanges(plan, "Shorter."); got.ID != turn.ID {
 		t.Fatalf("it continues as %+v", got)
@@ -160,6 +163,7 @@ func TestRule18_AReviewThatCarriesFeedbackIsAnsweredWithIt(t *testing.T) {
 }
 
 func TestRule18_WhereAReviewCarriesNoFeedbackTheTurnIsCancelledAndTheFeedbackSentInPlanMode(t *testing.T) {
+	t.Parallel()
 	r, turn, plan := newReviewRig(t, cancelled, "", abi.PermissionAuto)
 	older := r.send("Older")
 	follow := r.requestChanges(plan, "Shorter.")
@@ -182,6 +186,7 @@ func TestRule18_WhereAReviewCarriesNoFeedbackTheTurnIsCancelledAndTheFeedbackSen
 }
 
 func TestRule13_APlanWhoseReviewWasLostWithItsProcessIsContinuedByAMessage(t *testing.T) {
+	t.Parallel()
 	for name, lose := range map[string]func(*testing.T, *rig){
 		"the harness was killed": func(t *testing.T, r *rig) {
 			if p, err := os.FindProcess(r.controls().Session.PID); err != nil || p.Kill() != nil {
@@ -226,6 +231,7 @@ func TestRule13_APlanWhoseReviewWasLostWithItsProcessIsContinuedByAMessage(t *te
 }
 
 func TestRule14_AStopTakesAReviewBackAndItsPlanExpires(t *testing.T) {
+	t.Parallel()
 	// The agent does not end the turn by itself when its question is taken back.
 	r, turn, plan := newReviewRig(t, cancelled, "", abi.PermissionAuto)
 	r.stop(host.StopOptions{})
@@ -239,6 +245,7 @@ func TestRule14_AStopTakesAReviewBackAndItsPlanExpires(t *testing.T) {
 }
 
 func TestRule18_ADecisionThatProvablyNeverReachedTheAgentReopensThePlan(t *testing.T) {
+	t.Parallel()
 	// The harness hears nothing after the message.
 	r, turn, plan := newReviewRig(t, reviewing, "deaf", abi.PermissionAuto, func(c *host.Config) {
 		l := c.Launch["codex"]
@@ -263,6 +270,7 @@ func TestRule18_ADecisionThatProvablyNeverReachedTheAgentReopensThePlan(t *testi
 }
 
 func TestRule18_ADecisionThatDoesNotFitTheProvidersSchemaReopensThePlan(t *testing.T) {
+	t.Parallel()
 	r, turn, plan := newReviewRig(t, reviewing, "misfit", abi.PermissionAuto)
 	r.implement(plan)
 	r.problem(host.CodeOutboundSchema)
@@ -280,6 +288,7 @@ func TestRule18_ADecisionThatDoesNotFitTheProvidersSchemaReopensThePlan(t *testi
 }
 
 func TestRule14_ARestoredReviewIsShownAndWhatTheAgentAsksAfterItToo(t *testing.T) {
+	t.Parallel()
 	script := `{"turns":[{"when":{"text":"review"},"steps":[{"say":"First."},
 	 {"self_turn":[{"ask":{"id":"q","questions":[{"id":"a","question":"Go on?","options":[{"label":"accept","description":""}]}]}},{"run":{"command":"make install","approve":true}},{"say":"By itself: {{decision}}."}]}]}]}`
 	r := newRogueRig(t, script)
@@ -315,6 +324,7 @@ func TestRule14_ARestoredReviewIsShownAndWhatTheAgentAsksAfterItToo(t *testing.T
 }
 
 func TestRule22_ATurnOfTheAgentsOwnThatDoesNotEndAfterStopEndsWithItsProcess(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"steps":[{"say":"First."},{"self_turn":[{"say":"By myself."},{"hang":true}]}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`,
 		func(c *host.Config) { c.StopGrace = 300 * time.Millisecond })
 	first := r.send("Go")

@@ -105,6 +105,7 @@ func (r *rig) warnings(code string) []string {
 }
 
 func TestABindingThatTrapsLoopsOrFloodsIsStoppedAndTheConversationSurvives(t *testing.T) {
+	t.Parallel()
 	for _, how := range []string{"trap", "loop", "flood"} {
 		t.Run(how, func(t *testing.T) {
 			r := newRogueRig(t, echo)
@@ -130,6 +131,7 @@ func TestABindingThatTrapsLoopsOrFloodsIsStoppedAndTheConversationSurvives(t *te
 }
 
 func TestRule20_ATurnThatABindingFaultCutOffIsUncertainAndNeverSentAgain(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, `{"turns":[{"repeat":true,"steps":[{"say":"Working."},{"say":"Done."}]}]}`)
 	turn := r.send("trap while it runs")
 	got := r.untilTurn(turn.ID, host.TurnUncertain)
@@ -167,6 +169,7 @@ func TestABindingThatFaultsThreeTimesIsQuarantined(t *testing.T) {
 }
 
 func TestABindingCannotApproveAnythingByItself(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, `{"turns":[{"repeat":true,"steps":[{"run":{"command":"make","approve":true}},{"say":"decision={{decision}}"}]}]}`)
 	turn := r.send("approve everything")
 	card := r.untilInput()
@@ -183,12 +186,14 @@ func TestABindingCannotApproveAnythingByItself(t *testing.T) {
 }
 
 func TestRule20_ADispatchedTurnThatTheBindingDisownsIsUncertain(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, echo)
 	turn := r.send("disown")
 	r.untilTurn(turn.ID, host.TurnUncertain)
 }
 
 func TestRule21_TwoConversationsNeverHoldOneNativeSession(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, echo)
 	r.untilTurn(r.send("Go").ID, host.TurnCompleted)
 	held := r.controls().Session.NativeSession
@@ -212,6 +217,7 @@ func TestRule21_TwoConversationsNeverHoldOneNativeSession(t *testing.T) {
 }
 
 func TestTimersFireOnceAreMovedAndCleared(t *testing.T) {
+	t.Parallel()
 	// A slow machine can need more time to look than a timer takes to fire.
 	for _, after := range []int{500, 5000, 50000} {
 		gate, open := newGate(t)
@@ -256,6 +262,7 @@ func (r *rig) timers() string {
 }
 
 func TestAHarnessCannotPileUpRequestsThatNobodyAnswers(t *testing.T) {
+	t.Parallel()
 	var steps strings.Builder
 	for n := range 1005 {
 		fmt.Fprintf(&steps, `{"raw":"{\"id\":\"x%d\",\"method\":\"item/tool/requestUserInput\",\"params\":{}}"},`, n)
@@ -269,6 +276,7 @@ func TestAHarnessCannotPileUpRequestsThatNobodyAnswers(t *testing.T) {
 }
 
 func TestAHarnessCannotPileUpLongRequestsButOneMayBeLong(t *testing.T) {
+	t.Parallel()
 	long := strings.Repeat("x", 5<<20)
 	var steps strings.Builder
 	for n := range 3 {
@@ -286,6 +294,7 @@ func TestAHarnessCannotPileUpLongRequestsButOneMayBeLong(t *testing.T) {
 }
 
 func TestABindingCannotPileUpCallsOrTimers(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, echo)
 	r.untilTurn(r.send("many calls").ID, host.TurnCompleted)
 	if got := strings.Join(r.warnings("rogue"), ", "); got != "many: refused, many: refused, many: refused, many: refused, many: refused, many: refused" {
@@ -309,6 +318,7 @@ func TestABindingCannotPileUpCallsOrTimers(t *testing.T) {
 }
 
 func TestABindingThatRepeatsWhatIsRefusedIsStoppedAndTheConversationSurvives(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, echo)
 	bad := r.send("insist")
 	r.until("the fault to be told", func() bool { return len(r.warnings(string(host.CodeBindingFault))) == 1 })
@@ -323,6 +333,7 @@ func TestABindingThatRepeatsWhatIsRefusedIsStoppedAndTheConversationSurvives(t *
 }
 
 func TestABindingCannotUseUndeclaredMethodsOrBreakTheSchema(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, echo)
 	turn := r.send("undeclared")
 	r.untilTurn(turn.ID, host.TurnCompleted)
@@ -341,6 +352,7 @@ func TestABindingCannotUseUndeclaredMethodsOrBreakTheSchema(t *testing.T) {
 }
 
 func TestRule19_ABindingCannotDeliverATurnTwice(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, echo)
 	turn := r.send("twice")
 	r.untilTurn(turn.ID, host.TurnCompleted)
@@ -353,6 +365,7 @@ func TestRule19_ABindingCannotDeliverATurnTwice(t *testing.T) {
 }
 
 func TestC1_ImagesTravelByDigestAndReachTheHarness(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	png := []byte("\x89PNG\r\n\x1a\n not really a picture, but nobody looks")
 	turn, err := r.h.Send(t.Context(), r.conv, host.Message{Content: append(host.Text("Look"), host.Content{Type: abi.ContentImage, Media: "image/png", Bytes: png})})
@@ -383,6 +396,7 @@ func TestC1_ImagesTravelByDigestAndReachTheHarness(t *testing.T) {
 }
 
 func TestC7_OnlyOfferedDecisionsAreOfferedAndTheStoredOneIsTheWires(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"repeat":true,"steps":[{"run":{"command":"rm -rf build","approve":true,"reason":"clean"}},{"say":"decision={{decision}}"}]}]}`)
 	turn := r.send("Go")
 	card := r.untilInput()

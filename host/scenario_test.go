@@ -59,6 +59,7 @@ var playedUnder = map[string][]abi.Permission{
 }
 
 func TestScenarios_EveryHarnessPassesThemThroughTheLibrary(t *testing.T) {
+	t.Parallel()
 	seen := &support{}
 	t.Run("played", func(t *testing.T) {
 		for _, a := range actors {
@@ -89,6 +90,7 @@ func partial() bool {
 }
 
 func TestEveryScenarioIsPlayed(t *testing.T) {
+	t.Parallel()
 	var names []string
 	for _, s := range scenario.All() {
 		names = append(names, s.Name)

@@ -18,6 +18,7 @@ const slow = `{"turns":[
  {"repeat":true,"steps":[{"say":"Done."}]}]}`
 
 func TestRule06_PlanWithBypassRememberedIsSentAsPlan(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.configure(host.SettingsPatch{Mode: ptr("plan"), Permission: ptr(abi.PermissionBypass)})
 	turn := r.send("Plan it")
@@ -29,6 +30,7 @@ func TestRule06_PlanWithBypassRememberedIsSentAsPlan(t *testing.T) {
 }
 
 func TestRule02_AMessageQueuedInPlanStaysPlanAfterTheComposerSwitches(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, slow)
 	first := r.send("Work")
 	r.untilTurn(first.ID, host.TurnRunning)
@@ -55,6 +57,7 @@ func TestRule02_AMessageQueuedInPlanStaysPlanAfterTheComposerSwitches(t *testing
 }
 
 func TestRule02_ARetryTakesTheCurrentSettingsAndFreezesThose(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	first := r.send("Do it")
 	r.untilTurn(first.ID, host.TurnCompleted)
@@ -74,6 +77,7 @@ func TestRule02_ARetryTakesTheCurrentSettingsAndFreezesThose(t *testing.T) {
 }
 
 func TestQ8_ARetryOfATurnThatUsedToolsIsRefusedUntilItIsMeant(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"run":{"command":"make deploy","approve":false}},{"say":"Deployed."}]},{"repeat":true,"steps":[{"say":"Nothing to do."}]}]}`)
 	worked := r.send("Deploy it")
 	r.untilTurn(worked.ID, host.TurnCompleted)
@@ -102,6 +106,7 @@ func TestQ8_ARetryOfATurnThatUsedToolsIsRefusedUntilItIsMeant(t *testing.T) {
 }
 
 func TestControlsAreNotOlderThanAnEventThatWasRead(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.configure(host.SettingsPatch{Mode: ptr("no-such-mode")})
 	bad := 0
@@ -126,6 +131,7 @@ func TestControlsAreNotOlderThanAnEventThatWasRead(t *testing.T) {
 }
 
 func TestSettingsPatchTellsOmittedFromReset(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.configure(host.SettingsPatch{Mode: ptr("plan"), Model: ptr("m1")})
 	c := r.configure(host.SettingsPatch{Mode: ptr("")})
@@ -135,6 +141,7 @@ func TestSettingsPatchTellsOmittedFromReset(t *testing.T) {
 }
 
 func TestAStaleRevisionIsRefusedAndChangesNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	old := r.controls().Revision
 	r.configure(host.SettingsPatch{Mode: ptr("plan")})
@@ -146,6 +153,7 @@ func TestAStaleRevisionIsRefusedAndChangesNothing(t *testing.T) {
 }
 
 func TestRule09_TheCatalogIsUnreadAtRestAndReadByAProbe(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	if c := r.controls(); c.CatalogState != host.CatalogUnread || c.Catalog != nil {
 		t.Fatalf("at rest: %v", c.CatalogState)

@@ -14,6 +14,7 @@ import (
 const signedOut = `{"methods":{"account/read":[{"result":{"account":null,"requiresOpenaiAuth":true}}]},"turns":[{"repeat":true,"steps":[{"say":"Done."}]}]}`
 
 func TestL6_S7_ASignInParksTheMessageNamesTheCommandAndSendsItOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, signedOut)
 	turn := r.send("Go")
 	if msg := r.problem(host.CodeSignInNeeded); !strings.Contains(msg, "codex login") {
@@ -71,6 +72,7 @@ const (
 )
 
 func TestL6_S7_ASignInThatEndsInASessionParksTheMessageAndAFreshProcessSendsItOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"methods":{`+signInAtStart+`},`+heard+`}`)
 	r.untilTurn(r.send("one").ID, host.TurnCompleted)
 	r.script(`{"methods":{` + signInAtStart + `,"turn/start":[{"times":1,"error":{"code":-32600,"message":"Your session has expired. Please log in."}}]},` + heard + `}`)
@@ -98,6 +100,7 @@ func TestL6_S7_ASignInThatEndsInASessionParksTheMessageAndAFreshProcessSendsItOn
 }
 
 func TestL6_AMessageThatWasAcceptedFailsAndTheNextOnesMeetAFreshProcess(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"methods":{`+signInAtStart+`},"turns":[{"repeat":true,"steps":[{"fail":{"code":"unauthorized","message":"401 Unauthorized","http":401}}]}]}`)
 	one := r.send("one")
 	two := r.send("two")
@@ -121,6 +124,7 @@ func TestL6_AMessageThatWasAcceptedFailsAndTheNextOnesMeetAFreshProcess(t *testi
 }
 
 func TestL6_S7_APromptThatWantsASignInIsParkedAndSentOnceByAFreshProcess(t *testing.T) {
+	t.Parallel()
 	const keeps = `{"behaviour":{"keeps":["*"]},`
 	required := `"error":{"code":-32000,"message":"Authentication required"}`
 	eachACPAgent(t, func(t *testing.T, a actor) {
@@ -151,6 +155,7 @@ func TestL6_S7_APromptThatWantsASignInIsParkedAndSentOnceByAFreshProcess(t *test
 }
 
 func TestL6_ASignInProblemThatTheBindingTakesBackIsGoneAndItsProcessGoesOn(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, `{`+heard+`}`)
 	one := r.send("doubt")
 	r.untilTurn(one.ID, host.TurnCompleted)
@@ -166,6 +171,7 @@ func TestL6_ASignInProblemThatTheBindingTakesBackIsGoneAndItsProcessGoesOn(t *te
 }
 
 func TestL6_Rule22_AMessageThatAPersonStoppedIsNotParked(t *testing.T) {
+	t.Parallel()
 	gate, open := newGate(t)
 	r := newRig(t, `{"methods":{`+signInAtStart+`,"turn/start":[{"wait_file":`+strconv.Quote(gate)+`,"error":{"code":-32600,"message":"Please log in."}}]},`+heard+`}`)
 	turn := r.send("one")

@@ -62,6 +62,7 @@ func (r *rig) untilAccepted(text string) (t host.Turn) {
 }
 
 func TestD5_WhatCannotBeReadBackAfterAFailedWriteTakesAndSendsNothingUntilItCan(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	r.untilTurn(r.send("Go").ID, host.TurnCompleted)
 	r.unreadable("ghost")
@@ -99,6 +100,7 @@ func TestD5_WhatCannotBeReadBackAfterAFailedWriteTakesAndSendsNothingUntilItCan(
 }
 
 func TestD5_AnAgentCanBeStoppedWhileItsConversationCannotBeRead(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"say":"Working."},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`)
 	first := r.send("Work")
 	r.untilTurn(first.ID, host.TurnRunning)
@@ -119,6 +121,7 @@ func TestD5_AnAgentCanBeStoppedWhileItsConversationCannotBeRead(t *testing.T) {
 }
 
 func TestD5_AHostClosesAlthoughAConversationCannotBeRead(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"say":"Working."},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`)
 	first := r.send("Work")
 	r.untilTurn(first.ID, host.TurnRunning)

@@ -19,6 +19,7 @@ func (r *rig) steer(text string) host.Turn {
 }
 
 func TestRule24_WithoutNativeSteeringTheTurnIsCancelledOnceAndTheLastSteerRuns(t *testing.T) {
+	t.Parallel()
 	gate, letGo := newGate(t)
 	r := newRogueRig(t, fmt.Sprintf(`{"methods":{"turn/interrupt":[{"wait_file":%q}]},
 	 "turns":[{"when":{"text":"steering"},"steps":[{"say":"First."},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`, gate))
@@ -55,6 +56,7 @@ func TestRule24_WithoutNativeSteeringTheTurnIsCancelledOnceAndTheLastSteerRuns(t
 }
 
 func TestRule24_WhereNothingCanSteerTheMessageWaitsForTheEndOfTheTurn(t *testing.T) {
+	t.Parallel()
 	r := newRogueRig(t, `{"turns":[{"when":{"text":"steering"},"steps":[{"ask":{"id":"q","questions":[{"id":"a","question":"Which?","options":[{"label":"x","description":""}]}]}},{"say":"First."}]},
 	 {"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`)
 	turn := r.send("steering none")
@@ -74,6 +76,7 @@ func TestRule24_WhereNothingCanSteerTheMessageWaitsForTheEndOfTheTurn(t *testing
 }
 
 func TestRule14_ASteerTakesBackWhatTheAgentAskedAndTheTurnGoesOn(t *testing.T) {
+	t.Parallel()
 	for name, ask := range map[string]string{
 		"a question":         `{"ask":{"id":"q","questions":[{"id":"a","question":"Which?","options":[{"label":"x","description":""}]}]}}`,
 		"an approval":        `{"run":{"command":"make install","approve":true}}`,
@@ -105,6 +108,7 @@ func TestRule14_ASteerTakesBackWhatTheAgentAskedAndTheTurnGoesOn(t *testing.T) {
 }
 
 func TestRule14_AnAnswerGivenBeforeASteerIsStillDelivered(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, twoQuestions)
 	turn := r.send("Ask")
 	card := r.untilInput()
@@ -118,6 +122,7 @@ func TestRule14_AnAnswerGivenBeforeASteerIsStillDelivered(t *testing.T) {
 
 // What a client can tell before it sends is what sending would say.
 func TestC1_ASessionRefusesWhatSendWouldRefuseAndNothingBeforeItIsReady(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	image := host.Content{Type: abi.ContentImage, Media: "image/png", Bytes: []byte("x")}
 	file := host.Content{Type: abi.ContentFile, Media: "text/plain", Bytes: []byte("x")}

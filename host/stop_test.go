@@ -18,6 +18,7 @@ func (r *rig) stop(o host.StopOptions) {
 }
 
 func TestQ1_StopEndsTheRunningTurnOnlyAndQueuedOnesStayQueued(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, slow)
 	first := r.send("Work")
 	r.untilTurn(first.ID, host.TurnRunning)
@@ -47,6 +48,7 @@ func TestQ1_StopEndsTheRunningTurnOnlyAndQueuedOnesStayQueued(t *testing.T) {
 }
 
 func TestS1_ALateStopDoesNotHitTheNewerTurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"say":"One."}]},{"when":{"turn":2},"steps":[{"say":"Two."},{"wait_interrupt":true}]}]}`)
 	first := r.send("One")
 	r.untilTurn(first.ID, host.TurnCompleted)
@@ -62,6 +64,7 @@ func TestS1_ALateStopDoesNotHitTheNewerTurn(t *testing.T) {
 }
 
 func TestS1_AStopBeforeTheTurnHasAnIDIsDeliveredWhenItHas(t *testing.T) {
+	t.Parallel()
 	gate, open := newGate(t)
 	r := newRig(t, fmt.Sprintf(`{"methods":{"turn/start":[{"wait_file":%q,"times":1}]},"turns":[{"when":{"turn":1},"steps":[{"say":"One."},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"Two."}]}]}`, gate))
 	first := r.send("One")
@@ -77,6 +80,7 @@ func TestS1_AStopBeforeTheTurnHasAnIDIsDeliveredWhenItHas(t *testing.T) {
 }
 
 func TestTheSecondInterruptThatIsNeverAnsweredHangsNothing(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"version":"0.153.4","turns":[{"when":{"turn":1},"steps":[{"say":"One."},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`)
 	first := r.send("Work")
 	r.untilTurn(first.ID, host.TurnRunning)
@@ -96,6 +100,7 @@ func TestTheSecondInterruptThatIsNeverAnsweredHangsNothing(t *testing.T) {
 }
 
 func TestRule22_ATurnThatDoesNotEndAfterStopEndsWithItsProcess(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"methods":{"turn/interrupt":[{"hang":true}]},"turns":[{"when":{"turn":1},"steps":[{"say":"Stuck."},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`, func(c *host.Config) {
 		c.StopGrace = 200 * time.Millisecond
 	})
@@ -117,6 +122,7 @@ func TestRule22_ATurnThatDoesNotEndAfterStopEndsWithItsProcess(t *testing.T) {
 }
 
 func TestRule22_AStartThatHangsIsToldAndCanBeAborted(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"methods":{"initialize":[{"hang":true}]},"start":[{"stderr":"waiting for the moon"}],"turns":[]}`, func(c *host.Config) {
 		c.StartSlow = 100 * time.Millisecond
 	})
@@ -145,6 +151,7 @@ func TestRule22_AStartThatHangsIsToldAndCanBeAborted(t *testing.T) {
 }
 
 func TestQ5_ATurnThatEndsBeforeItsStartIsAnsweredIsDispatchedOnce(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"repeat":true,"respond":"after_end","steps":[{"say":"Quick."}]}]}`)
 	a, b := r.send("A"), r.send("B")
 	r.untilTurn(a.ID, host.TurnCompleted)
@@ -155,6 +162,7 @@ func TestQ5_ATurnThatEndsBeforeItsStartIsAnsweredIsDispatchedOnce(t *testing.T) 
 }
 
 func TestQ3_AChildAgentsEndIsNotTheTurnsEnd(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"child":{"prompt":"help","steps":[{"say":"Child done."}]}},{"delay_ms":200},{"say":"Parent done."}]},{"repeat":true,"steps":[{"say":"Second."}]}]}`)
 	a, b := r.send("A"), r.send("B")
 	r.untilTurn(b.ID, host.TurnCompleted)
@@ -168,6 +176,7 @@ func TestQ3_AChildAgentsEndIsNotTheTurnsEnd(t *testing.T) {
 }
 
 func TestQ4_Q6_AQueuedMessageIsNeitherReleasedIntoTheRunningTurnNorTakenForAnAnswer(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"run":{"command":"make","approve":true}},{"say":"decision={{decision}} text={{text}}"}]},{"repeat":true,"steps":[{"say":"second: {{text}}"}]}]}`)
 	a := r.send("A")
 	card := r.untilInput()
@@ -199,6 +208,7 @@ func decision(t testing.TB, in host.Interaction, kind abi.DecisionKind) string {
 }
 
 func TestQ2_AnOutageHoldsTheQueueInsteadOfDrainingItIntoFailures(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"fail":{"code":"serverOverloaded","message":"The provider is overloaded."}}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`)
 	a, b, c := r.send("A"), r.send("B"), r.send("C")
 	got := r.untilTurn(a.ID, host.TurnFailed)
@@ -217,6 +227,7 @@ func TestQ2_AnOutageHoldsTheQueueInsteadOfDrainingItIntoFailures(t *testing.T) {
 }
 
 func TestRule24_ASteerGoesIntoTheRunningTurn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"say":"Working."},{"wait_steer":true},{"say":"Finished."}]},{"repeat":true,"steps":[{"say":"Later."}]}]}`)
 	first := r.send("Work")
 	r.untilTurn(first.ID, host.TurnRunning)
@@ -235,6 +246,7 @@ func TestRule24_ASteerGoesIntoTheRunningTurn(t *testing.T) {
 }
 
 func TestRule24_ASteerWhileNothingRunsIsAnOrdinaryMessage(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	s, err := r.h.Steer(t.Context(), r.conv, host.Message{Content: host.Text("go")})
 	if err != nil {
@@ -247,6 +259,7 @@ func TestRule24_ASteerWhileNothingRunsIsAnOrdinaryMessage(t *testing.T) {
 }
 
 func TestRule23_ASessionThatCannotBeRestoredIsReplacedWithOneWarning(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, asyncQuestion)
 	first := r.send("Do it")
 	r.untilTurn(first.ID, host.TurnCompleted)
@@ -273,6 +286,7 @@ func TestRule23_ASessionThatCannotBeRestoredIsReplacedWithOneWarning(t *testing.
 }
 
 func TestRule13_WhatContinuesAReplacedSessionIsNotSentIntoTheFreshOne(t *testing.T) {
+	t.Parallel()
 	lost := `{"methods":{"thread/resume":[{"error":{"code":-32600,"message":"no rollout found for thread id x"}}]},"turns":[{"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`
 	t.Run("an answer", func(t *testing.T) {
 		r := newRig(t, asyncQuestion)
@@ -313,6 +327,7 @@ func TestRule13_WhatContinuesAReplacedSessionIsNotSentIntoTheFreshOne(t *testing
 }
 
 func TestS5_RestoringASessionRepeatsNoHistory(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, echo)
 	for range 3 {
 		turn := r.send("Go")

@@ -363,6 +363,7 @@ func (s *stress) verify(conv string) {
 }
 
 func TestWhatManyClientsDoAtOnceLosesNothingAndDeliversNothingTwice(t *testing.T) {
+	t.Parallel()
 	s, length := newStress(t)
 	deadline := time.Now().Add(length)
 	var wg sync.WaitGroup
@@ -396,6 +397,7 @@ func TestWhatManyClientsDoAtOnceLosesNothingAndDeliversNothingTwice(t *testing.T
 // What is under way when the host is closed is told that it is, nothing of the
 // host is left, and the next host finds everything that was accepted.
 func TestClosingWhileEverybodyIsAtWorkReturnsAndLeavesNoProcess(t *testing.T) {
+	t.Parallel()
 	s, _ := newStress(t)
 	for round := range 3 {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -522,6 +524,7 @@ func chaosMain(dir string) int {
 const roundsEnv = "AO_STRESS_ROUNDS"
 
 func TestRule20_KillingTheHostAtAnyMomentLosesNothingAcceptedAndRepeatsNothing(t *testing.T) {
+	t.Parallel()
 	s, _ := newStress(t)
 	s.close()
 	base := t.TempDir()

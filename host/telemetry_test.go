@@ -110,6 +110,7 @@ func (o *observed) sum(name string, pairs ...string) (n int64) {
 }
 
 func TestATurnsTraceHoldsItsQueueTimeTheStartAndItsSteps(t *testing.T) {
+	t.Parallel()
 	o := observe(t)
 	r := newRig(t, echo, o.use)
 	first := r.send("Go")
@@ -171,6 +172,7 @@ func TestATurnsTraceHoldsItsQueueTimeTheStartAndItsSteps(t *testing.T) {
 }
 
 func TestATurnOfManyStepsHasABoundedTrace(t *testing.T) {
+	t.Parallel()
 	o := observe(t)
 	r := newRig(t, `{"turns":[{"repeat":true,"steps":[`+burst(3000, 10)+`]}]}`, o.use)
 	r.untilTurn(r.send("Go").ID, host.TurnCompleted)
@@ -185,6 +187,7 @@ func TestATurnOfManyStepsHasABoundedTrace(t *testing.T) {
 }
 
 func TestATurnIsLinkedToTheRequestThatMadeIt(t *testing.T) {
+	t.Parallel()
 	o := observe(t)
 	r := newRig(t, echo, o.use)
 	ctx, span := o.traces.Tracer("test").Start(t.Context(), "request")
@@ -201,6 +204,7 @@ func TestATurnIsLinkedToTheRequestThatMadeIt(t *testing.T) {
 }
 
 func TestAStartThatFailsIsATraceOfItsOwn(t *testing.T) {
+	t.Parallel()
 	o := observe(t)
 	r := newRig(t, echo, o.use, func(c *host.Config) { c.Launch, c.Env = nil, []string{"PATH=" + t.TempDir()} })
 	r.send("Go")
@@ -216,6 +220,7 @@ func TestAStartThatFailsIsATraceOfItsOwn(t *testing.T) {
 }
 
 func TestATurnThatFailsSaysSoInItsTrace(t *testing.T) {
+	t.Parallel()
 	o := observe(t)
 	r := newRig(t, loud, o.use)
 	r.untilTurn(r.send("fail").ID, host.TurnFailed)
@@ -226,6 +231,7 @@ func TestATurnThatFailsSaysSoInItsTrace(t *testing.T) {
 }
 
 func TestViolationsDroppedLinesAndFaultsAreCounted(t *testing.T) {
+	t.Parallel()
 	o := observe(t)
 	r := newRogueRigWith(t, loud, []func(*host.Config){o.use, func(c *host.Config) { c.MaxLine = 200_000 }})
 	r.conv = r.createOn("codex")
@@ -261,6 +267,7 @@ func (r *rig) createOn(harness string) string {
 }
 
 func TestTracesAndMetricsHoldNoTextOfTheHarnessOrThePerson(t *testing.T) {
+	t.Parallel()
 	o := observe(t)
 	r := newRig(t, loud, o.use, func(c *host.Config) { c.MaxLine = 200_000 })
 	r.send("talk " + canary)
@@ -291,6 +298,7 @@ func TestTracesAndMetricsHoldNoTextOfTheHarnessOrThePerson(t *testing.T) {
 }
 
 func TestWithoutProvidersThereIsNoTelemetry(t *testing.T) {
+	t.Parallel()
 	// Only one of them is enough to measure, and the other may be missing.
 	for _, which := range []string{"traces", "metrics"} {
 		t.Run(which, func(t *testing.T) {
@@ -312,6 +320,7 @@ func TestWithoutProvidersThereIsNoTelemetry(t *testing.T) {
 }
 
 func TestTheDocumentNamesEverySpanAndMetric(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile("telemetry.go")
 	if err != nil {
 		t.Fatal(err)

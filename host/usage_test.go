@@ -13,6 +13,7 @@ import (
 
 // What the context holds is the newest value; what was spent only grows.
 func TestD7_AGaugeIsReplacedAndACounterGrows(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[
 		{"steps":[{"usage":{"input":9000,"cached":0,"output":100,"reasoning":0,"window":100000}},{"say":"one"}]},
 		{"steps":[{"usage":{"input":2000,"cached":0,"output":50,"reasoning":0,"window":100000}},{"say":"two"}]}]}`)
@@ -58,6 +59,7 @@ func TestD7_AGaugeIsReplacedAndACounterGrows(t *testing.T) {
 
 // A child's request can overtake the event that tells of the child.
 func TestC9_AChildsApprovalBeforeTheChildReachesThePerson(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[{"steps":[
 		{"child":{"prompt":"Look","early":true,"steps":[{"run":{"command":"ls","approve":true,"output":"x"}},{"say":"child done"}]}},
 		{"say":"parent done"}]}]}`)
