@@ -420,6 +420,29 @@ func TestRule16_ASecretThatIsSplitOverDeltasIsInNoRowThatTheHostPutsTogether(t *
 	}
 }
 
+// Which of several secrets is looked for first must not show in what is left.
+func TestRule16_NothingIsLeftOfASecretThatOverlapsAnother(t *testing.T) {
+	r := newRig(t, `{"turns":[{"steps":[
+	 {"ask":{"id":"q","questions":[
+	  {"id":"a","question":"User?","options":null,"other":true,"secret":true},
+	  {"id":"b","question":"Token?","options":null,"other":true,"secret":true},
+	  {"id":"c","question":"Key?","options":null,"other":true,"secret":true},
+	  {"id":"d","question":"Pin?","options":null,"other":true,"secret":true}]}},
+	 {"say":"1 admin. 2 admin-s3cr3t. 3 admin-s3cr3t-key. 4 xxxxx."}]}]}`)
+	turn := r.send("Ask")
+	card := r.untilInput()
+	var fields []abi.FieldAnswer
+	for id, secret := range map[string]string{"a": "admin", "b": "admin-s3cr3t", "c": "s3cr3t-key", "d": "xxxx"} {
+		fields = append(fields, abi.FieldAnswer{Field: id, State: abi.StateAnswered, HasOther: true, Other: secret})
+	}
+	r.answer(card.ID, host.Answer{Fields: fields})
+	r.untilTurn(turn.ID, host.TurnCompleted)
+	want := "1 [secret]. 2 [secret]. 3 [secret]. 4 [secret]."
+	if got := strings.Join(r.texts(abi.ItemMessage), ""); got != want {
+		t.Errorf("the agent is shown to say %q, want %q", got, want)
+	}
+}
+
 func found(t *testing.T, dir, text string) (n int) {
 	t.Helper()
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {

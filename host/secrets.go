@@ -2,6 +2,7 @@ package host
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -9,6 +10,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -124,13 +126,47 @@ func (b *secretBox) scrubItem(it *abi.Item) {
 	}
 }
 
+// scrubText replaces every place of a secret. Places that touch or overlap become
+// one, so that nothing is left of a secret that begins with another or with the end
+// of one.
 func (b *secretBox) scrubText(text []byte) []byte {
+	var places [][2]int
 	for _, v := range b.values {
 		if len(v) >= scrubInside {
-			text = bytes.ReplaceAll(text, []byte(v), []byte(scrubbed))
+			places = appendPlaces(places, text, v)
 		}
 	}
-	return text
+	if len(places) == 0 {
+		return text
+	}
+	slices.SortFunc(places, func(a, b [2]int) int { return cmp.Compare(a[0], b[0]) })
+	out, end := make([]byte, 0, len(text)), -1
+	for _, p := range places {
+		if p[0] > end {
+			out = append(append(out, text[max(end, 0):p[0]]...), scrubbed...)
+		}
+		end = max(end, p[1])
+	}
+	return append(out, text[end:]...)
+}
+
+// appendPlaces appends where v is in text, as the first index and the one after the
+// last. Places of the same v that overlap are one.
+func appendPlaces(places [][2]int, text []byte, v string) [][2]int {
+	first := len(places)
+	for from := 0; ; {
+		i := bytes.Index(text[from:], []byte(v))
+		if i < 0 {
+			return places
+		}
+		at := from + i
+		from = at + 1
+		if n := len(places) - 1; n >= first && at <= places[n][1] {
+			places[n][1] = at + len(v)
+			continue
+		}
+		places = append(places, [2]int{at, at + len(v)})
+	}
 }
 
 func (b *secretBox) scrubValue(dst []byte, d *jsonwire.Decoder) ([]byte, bool) {
@@ -196,16 +232,12 @@ func (b *secretBox) scrubAttachment(s []byte) ([]byte, bool) {
 func (b *secretBox) scrubString(s []byte) ([]byte, bool) {
 	s, changed := b.scrubAttachment(s)
 	for _, v := range b.values {
-		switch {
-		case v == "":
-		case string(s) == v:
+		if v != "" && string(s) == v {
 			return []byte(scrubbed), true
-		case len(v) >= scrubInside && bytes.Contains(s, []byte(v)):
-			s = bytes.ReplaceAll(s, []byte(v), []byte(scrubbed))
-			changed = true
 		}
 	}
-	return s, changed
+	out := b.scrubText(s)
+	return out, changed || !bytes.Equal(out, s)
 }
 
 // expand puts the real bytes in place of the placeholders of a frame that is
