@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"time"
 )
@@ -41,16 +42,17 @@ func backup(ctx context.Context, db *sql.DB, dir string, version int64, now time
 	if err := syncFolder(dir); err != nil {
 		return err
 	}
-	return removeOldBackups(dir)
+	return removeOldBackups(dir, filepath.Base(name))
 }
 
-func isBackup(name string) bool {
-	ok, _ := filepath.Match("backup-*.db", name) // the pattern is well formed
-	return ok
-}
+// backupName is what a backup is called; a file that a person named is none.
+var backupName = regexp.MustCompile(`^backup-\d+-\d{8}T\d{6}Z\.db$`)
 
-// removeOldBackups keeps the newest backups by the time they were written.
-func removeOldBackups(dir string) error {
+func isBackup(name string) bool { return backupName.MatchString(name) }
+
+// removeOldBackups keeps the one just taken and the newest of the others by the time
+// they were written: a clock that was set back makes the newest look old.
+func removeOldBackups(dir, taken string) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return translate(err, "backup")
@@ -61,7 +63,7 @@ func removeOldBackups(dir string) error {
 	}
 	var files []file
 	for _, e := range entries {
-		if !isBackup(e.Name()) {
+		if !isBackup(e.Name()) || e.Name() == taken {
 			continue
 		}
 		fi, err := e.Info()
@@ -71,7 +73,7 @@ func removeOldBackups(dir string) error {
 		files = append(files, file{filepath.Join(dir, e.Name()), fi.ModTime()})
 	}
 	slices.SortFunc(files, func(a, b file) int { return b.at.Compare(a.at) })
-	for _, f := range files[min(len(files), keepBackups):] {
+	for _, f := range files[min(len(files), keepBackups-1):] {
 		if err := os.Remove(f.name); err != nil {
 			return translate(err, "backup")
 		}

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/fstest"
@@ -275,6 +276,45 @@ func TestD6_AFailedMigrationLeavesTheOldVersionAndItsBackup(t *testing.T) {
 	}
 	if _, err := open(t, dir, store.Options{}).Conversation(ctx, "c"); err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestD6_TheBackupThatWasJustTakenAndAPersonsOwnAreNotTheOnesRemoved(t *testing.T) {
+	dir := t.TempDir()
+	s := open(t, dir, store.Options{})
+	addConversation(t, s, "from before")
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// Earlier upgrades; the clock was set back since.
+	later := time.Now().Add(48 * time.Hour)
+	earlier := []string{"backup-1-20260901T000000Z.db", "backup-2-20260902T000000Z.db", "backup-3-20260903T000000Z.db"}
+	own := []string{"backup-mine.db", "backup-before-the-holidays.db"}
+	for i, name := range slices.Concat(earlier, own) {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, later, later.Add(time.Duration(i)*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	newer, version := withMigration(t, "DELETE FROM conversation;")
+	if err := open(t, dir, store.Options{}.WithMigrations(newer)).Close(); err != nil {
+		t.Fatal(err)
+	}
+	names, err := filepath.Glob(filepath.Join(dir, "backup-*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range names {
+		names[i] = filepath.Base(names[i])
+	}
+	slices.Sort(names)
+	taken := fmt.Sprintf("backup-%d-20260801T120000Z.db", version-1)
+	want := slices.Sorted(slices.Values(slices.Concat(earlier[1:], own, []string{taken})))
+	if !slices.Equal(names, want) {
+		t.Errorf("left are %q, want %q", names, want)
 	}
 }
 
