@@ -141,3 +141,40 @@ func TestC1_ASessionRefusesWhatSendWouldRefuseAndNothingBeforeItIsReady(t *testi
 		t.Errorf("sending says %v, the session %v", said, err)
 	}
 }
+
+// The turn that is steered goes to the front, so it is settled before the steer.
+func TestRule24_ASteerThatCouldNotBeWrittenWaitsAndRunsAsATurnOfItsOwn(t *testing.T) {
+	r := newRig(t, `{"turns":[
+	 {"when":{"mode":"plan"},"steps":[{"plan":"# Plan\n1. Do it\n"}]},
+	 {"when":{"text":"Implement"},"steps":[{"say":"Implementing."},{"hang":true}]},
+	 {"repeat":true,"steps":[{"say":"I heard {{text}}."},{"wait_interrupt":true}]}]}`, func(c *host.Config) {
+		l := c.Launch["codex"]
+		l.Env = append(l.Env, deafEnv+"=Implement")
+		c.Launch["codex"] = l
+	})
+	r.configure(host.SettingsPatch{Mode: ptr("plan")})
+	r.untilTurn(r.send("Plan it").ID, host.TurnCompleted)
+	plan := r.untilPlan()
+	impl, err := r.h.ContinuePlan(t.Context(), r.conv, host.PlanDecision{Proposal: plan.ID, Revision: plan.Revision})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.until("the first words", func() bool { return slices.Contains(r.texts(abi.ItemMessage), "Implementing.") })
+	steer := r.steer("left")
+	r.untilTurn(impl.ID, host.TurnFailed)
+	r.until("the deaf harness to be ended", func() bool { return r.controls().Session.State == host.SessionNone })
+	if got := r.controls().Queue.Turns; !slices.Equal(got, []string{steer.ID}) {
+		t.Errorf("the queue is %q, want the steer %s", got, steer.ID)
+	}
+	if _, err := r.h.ResumeQueue(t.Context(), r.conv); err != nil {
+		t.Fatal(err)
+	}
+	r.until("the answer", func() bool { return slices.Contains(r.texts(abi.ItemMessage), "I heard left.") })
+	if got := r.turn(steer.ID); got.State != host.TurnRunning {
+		t.Errorf("the agent works on it and the turn is %s (%s)", got.State, got.Evidence)
+	}
+	if _, err := r.h.Stop(t.Context(), r.conv, host.StopOptions{}); err != nil {
+		t.Errorf("what runs cannot be stopped: %v", err)
+	}
+	r.untilTurn(steer.ID, host.TurnInterrupted)
+}

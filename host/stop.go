@@ -271,7 +271,6 @@ func joined(t store.Turn) string {
 // steerRefused makes an ordinary message of a steer the harness did not take:
 // the turn it was meant for had ended.
 func (c *conversation) steerRefused(t *turn) {
-	t.steerOf = ""
 	c.requeue(t, "the running turn could not be steered")
 }
 

@@ -326,7 +326,8 @@ func (c *conversation) observeFamily() {
 // requeue puts a turn back that is proven never to have reached the agent.
 func (c *conversation) requeue(t *turn, evidence string) {
 	t.State, t.Evidence = store.TurnQueued, evidence
-	t.claimed, t.outID, t.notWritten = false, 0, false
+	// A steer that waits again is an ordinary message.
+	t.claimed, t.outID, t.notWritten, t.steerOf = false, 0, false, ""
 	if c.running == t {
 		c.running = nil
 	}
@@ -345,7 +346,6 @@ func (c *conversation) settleAfterExit(s *session, cause *Error) {
 	for _, t := range append([]*turn(nil), c.live...) {
 		switch {
 		case t.State == store.TurnQueued && t.steerOf != "":
-			t.steerOf = ""
 			c.requeue(t, "the running turn ended before it was steered")
 		case t.State == store.TurnQueued && t.claimed && c.stop != nil && c.stop.turn == t.ID && !c.closing:
 			// A person stopped it before anything was sent: it must not start anew.
