@@ -109,8 +109,9 @@ type turn struct {
 	outID uint64
 	// notWritten: the pipe proved that frame was never written.
 	notWritten bool
-	// steerOf is the running turn a native steer goes into.
-	steerOf string
+	// steerOf is the running turn a native steer goes into, under whose settings it runs
+	// there; its own are those of the ordinary message that it is otherwise.
+	steerOf *turn
 	// goesOn is what it works under since its own plan review was approved, nil before.
 	goesOn *abi.Settings
 	// watch is its trace while the binding has it, nil without tracing; links name
@@ -177,7 +178,7 @@ func (c *conversation) reload(ctx context.Context) error {
 			t.goesOn, t.watch, t.links = o.goesOn, o.watch, o.links
 		}
 		live = append(live, t)
-		if t.steerOf == "" && (t.State == store.TurnDispatched || t.State == store.TurnRunning || t.claimed) {
+		if t.steerOf == nil && (t.State == store.TurnDispatched || t.State == store.TurnRunning || t.claimed) {
 			running = t
 		}
 	}

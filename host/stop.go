@@ -185,7 +185,9 @@ func (c *conversation) abortStart() {
 // else by cancelling the turn once and sending the message next; of several
 // waiting steers the last one runs and the others end superseded (rule 24). Where the
 // harness cannot be steered at all, the message waits for the turn's end in front of
-// the queue. While nothing of ours runs it is an ordinary Send.
+// the queue. While nothing of ours runs it is an ordinary Send. Natively it runs under
+// the settings of the turn that it joins, else, also where the harness refuses it, under
+// those that an ordinary Send would have frozen (rules 1, 2).
 func (h *Host) Steer(ctx context.Context, conversation string, m Message) (Turn, error) {
 	content, blobs, err := h.content(m.Content)
 	if err != nil {
@@ -210,10 +212,8 @@ func (c *conversation) steer(ctx context.Context, m Message, content []abi.Conte
 		return Turn{}, &Error{Code: CodeContentUnsupported, Field: "content", Detail: why}
 	}
 	native := c.caps.Steering == abi.SteeringNative && c.stop == nil
-	settings := running.settings
-	if !native {
-		settings = c.settings
-	}
+	// Also a native steer can become an ordinary message, so these are frozen.
+	settings := c.settings
 	if m.Settings != nil {
 		var err error
 		if settings, err = c.patched(settings, *m.Settings); err != nil {
@@ -242,13 +242,13 @@ func (c *conversation) steer(ctx context.Context, m Message, content []abi.Conte
 	}
 	switch {
 	case native:
-		t.steerOf = running.ID
+		t.steerOf = running
 		t.claimed = true
 		t.Generation = c.sess.gen
 		c.watchTurn(t)
 		// The turn must not wait for an answer to what the message has made pointless.
 		c.withdrawAll(abi.WithdrawSteer)
-		c.step(&abi.Event{Steer: &abi.Steer{Turn: running.ID, Steer: t.ID, ClientID: t.ClientID, Content: withPlaceholders(t.content), Settings: t.settings}}, "")
+		c.step(&abi.Event{Steer: &abi.Steer{Turn: running.ID, Steer: t.ID, ClientID: t.ClientID, Content: withPlaceholders(t.content), Settings: running.settings}}, "")
 	case c.caps.Steering != abi.SteeringNone:
 		c.cancelTurn(c.running, abi.WithdrawSteer, true)
 	}
@@ -278,7 +278,7 @@ func (c *conversation) steerRefused(t *turn) {
 // were not answered.
 func (c *conversation) supersedeSteers(ended *turn) {
 	for _, t := range append([]*turn(nil), c.live...) {
-		if t.steerOf != ended.ID {
+		if t.steerOf == nil || t.steerOf.ID != ended.ID {
 			continue
 		}
 		if t.State == store.TurnQueued {

@@ -137,7 +137,7 @@ func (c *conversation) onDelivery(d *abi.Delivery) {
 		return
 	}
 	status := d.Status
-	if status == abi.DeliveryNotSent && t.State == store.TurnDispatched && !t.notWritten && t.steerOf == "" {
+	if status == abi.DeliveryNotSent && t.State == store.TurnDispatched && !t.notWritten && t.steerOf == nil {
 		// The frame is on its way: only the provider's word can undo that (rule 20).
 		c.sess.log.Warn("a binding said not_sent of a turn that was dispatched", "turn", t.ID)
 		status = abi.DeliveryUnknown
@@ -146,7 +146,7 @@ func (c *conversation) onDelivery(d *abi.Delivery) {
 	case abi.DeliveryAccepted:
 		c.delivered(t, d.Evidence)
 	case abi.DeliveryRejected, abi.DeliveryNotSent:
-		if t.steerOf != "" {
+		if t.steerOf != nil {
 			c.steerRefused(t)
 			return
 		}
@@ -173,8 +173,9 @@ func (c *conversation) onDelivery(d *abi.Delivery) {
 
 // delivered records that the agent has the turn's content.
 func (c *conversation) delivered(t *turn, evidence string) {
-	if t.steerOf != "" {
-		t.Evidence = steeredInto + t.steerOf
+	if into := t.steerOf; into != nil {
+		t.Evidence = steeredInto + into.ID
+		t.settings, t.Settings, t.SettingsRev = into.settings, into.Settings, into.SettingsRev
 		c.endTurn(t, store.TurnCompleted, "", "")
 		return
 	}
@@ -327,7 +328,7 @@ func (c *conversation) observeFamily() {
 func (c *conversation) requeue(t *turn, evidence string) {
 	t.State, t.Evidence = store.TurnQueued, evidence
 	// A steer that waits again is an ordinary message.
-	t.claimed, t.outID, t.notWritten, t.steerOf = false, 0, false, ""
+	t.claimed, t.outID, t.notWritten, t.steerOf = false, 0, false, nil
 	if c.running == t {
 		c.running = nil
 	}
@@ -345,7 +346,7 @@ func (c *conversation) requeue(t *turn, evidence string) {
 func (c *conversation) settleAfterExit(s *session, cause *Error) {
 	for _, t := range append([]*turn(nil), c.live...) {
 		switch {
-		case t.State == store.TurnQueued && t.steerOf != "":
+		case t.State == store.TurnQueued && t.steerOf != nil:
 			c.requeue(t, "the running turn ended before it was steered")
 		case t.State == store.TurnQueued && t.claimed && c.stop != nil && c.stop.turn == t.ID && !c.closing:
 			// A person stopped it before anything was sent: it must not start anew.

@@ -77,7 +77,7 @@ func conversationView(r store.Conversation, queue Queue) Conversation {
 func (c *conversation) queueView() Queue {
 	q := Queue{Held: c.row.Held, Reason: Code(c.row.HoldReason)}
 	for _, t := range c.live {
-		if t.State == store.TurnQueued && t != c.running && t.steerOf == "" {
+		if t.State == store.TurnQueued && t != c.running && t.steerOf == nil {
 			q.Turns = append(q.Turns, t.ID)
 		}
 	}
