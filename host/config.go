@@ -68,7 +68,8 @@ type Config struct {
 	MaxAttachment int
 	// StartSlow is when a start is called slow; default 30 s.
 	StartSlow time.Duration
-	// StopGrace is how long a stopped turn may take to end; default 4 s.
+	// StopGrace is how long a stopped turn may take to end, and a message for the running
+	// turn to be answered once that has ended; default 4 s.
 	StopGrace time.Duration
 	// IdleSession is after how long without anything happening the session of a
 	// conversation is ended, to be restored by the next message. Zero or less: never.

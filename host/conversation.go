@@ -112,6 +112,9 @@ type turn struct {
 	// steerOf is the running turn a native steer goes into, under whose settings it runs
 	// there; its own are those of the ordinary message that it is otherwise.
 	steerOf *turn
+	// steerDue is until when a native steer waits for its answer, zero while the turn that
+	// it goes into runs.
+	steerDue time.Time
 	// goesOn is what it works under since its own plan review was approved, nil before.
 	goesOn *abi.Settings
 	// watch is its trace while the binding has it, nil without tracing; links name
@@ -175,7 +178,7 @@ func (c *conversation) reload(ctx context.Context) error {
 		}
 		if o := old[r.ID]; o != nil {
 			t.claimed, t.outID, t.notWritten, t.steerOf = o.claimed, o.outID, o.notWritten, o.steerOf
-			t.goesOn, t.watch, t.links = o.goesOn, o.watch, o.links
+			t.steerDue, t.goesOn, t.watch, t.links = o.steerDue, o.goesOn, o.watch, o.links
 		}
 		live = append(live, t)
 		if t.steerOf == nil && (t.State == store.TurnDispatched || t.State == store.TurnRunning || t.claimed) {
@@ -589,6 +592,9 @@ func (c *conversation) nextWake() time.Duration {
 		for _, k := range s.calls {
 			at(k.deadline)
 		}
+		for _, t := range c.live {
+			at(t.steerDue)
+		}
 	}
 	return next
 }
@@ -626,10 +632,18 @@ func (c *conversation) tick() {
 	}
 	for _, id := range sortedKeys(s.calls) {
 		if k := s.calls[id]; k != nil && due(k.deadline) {
-			c.failCall(id, "timeout", "The harness did not answer in time.")
+			c.failCall(id, "timeout", noAnswer)
+		}
+	}
+	for _, t := range slices.Clone(c.live) {
+		if due(t.steerDue) {
+			c.steerUnanswered(s, t)
 		}
 	}
 }
+
+// noAnswer is why a call failed whose time is over.
+const noAnswer = "The harness did not answer in time."
 
 func sortedKeys[V any](m map[string]V) []string {
 	keys := make([]string, 0, len(m))

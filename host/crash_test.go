@@ -364,10 +364,13 @@ func TestRule20_WhatWaitsBehindAnUncertainDeliveryIsHeldAcrossStartsThatSettleNo
 func TestRule20_ASteerInFlightAtExitIsSettledByTheHistoryAsEveryDelivery(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `{"methods":{"turn/steer":[{"exit":3}]},"turns":[{"when":{"turn":1},"steps":[{"say":"Working."},{"hang":true}]},
-	 {"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`)
+	 {"repeat":true,"steps":[{"say":"I heard {{text}} in {{mode}}."}]}]}`)
 	turn := r.send("Work")
 	r.until("the first words", func() bool { return len(r.texts(abi.ItemMessage)) == 1 })
+	// What runs in its place runs under what was remembered when it was accepted (rule 2).
+	r.configure(host.SettingsPatch{Mode: ptr("plan")})
 	steer := r.steer("left")
+	r.configure(host.SettingsPatch{Mode: ptr("default")})
 	r.untilTurn(turn.ID, host.TurnFailed)
 	r.untilTurn(steer.ID, host.TurnUncertain)
 	next := r.send("And now")
@@ -376,7 +379,7 @@ func TestRule20_ASteerInFlightAtExitIsSettledByTheHistoryAsEveryDelivery(t *test
 	if got := r.turn(steer.ID); got.State != host.TurnCompleted {
 		t.Fatalf("the steer is %s (%s)", got.State, got.Evidence)
 	}
-	if got := r.texts(abi.ItemMessage); len(got) != 3 || got[1] != "I heard left." || got[2] != "I heard And now." {
+	if got := r.texts(abi.ItemMessage); len(got) != 3 || got[1] != "I heard left in plan." || got[2] != "I heard And now in default." {
 		t.Fatalf("the agent said %q", got)
 	}
 }

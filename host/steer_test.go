@@ -3,7 +3,9 @@ package host_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/host"
@@ -144,6 +146,7 @@ func TestC1_ASessionRefusesWhatSendWouldRefuseAndNothingBeforeItIsReady(t *testi
 
 // The turn that is steered goes to the front, so it is settled before the steer.
 func TestRule24_ASteerThatCouldNotBeWrittenWaitsAndRunsAsATurnOfItsOwn(t *testing.T) {
+	t.Parallel()
 	r := newRig(t, `{"turns":[
 	 {"when":{"mode":"plan"},"steps":[{"plan":"# Plan\n1. Do it\n"}]},
 	 {"when":{"text":"Implement"},"steps":[{"say":"Implementing."},{"hang":true}]},
@@ -177,4 +180,103 @@ func TestRule24_ASteerThatCouldNotBeWrittenWaitsAndRunsAsATurnOfItsOwn(t *testin
 		t.Errorf("what runs cannot be stopped: %v", err)
 	}
 	r.untilTurn(steer.ID, host.TurnInterrupted)
+}
+
+func TestRule02_ASteerThatTheHarnessRefusesRunsUnderTheSettingsOfItsRevision(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"methods":{"turn/steer":[{"error":{"code":-32600,"message":"no active turn to steer"}}]},"turns":[
+	 {"when":{"mode":"default"},"steps":[{"say":"Working."},{"wait_interrupt":true}]},
+	 {"repeat":true,"steps":[{"say":"In {{mode}}."}]}]}`)
+	r.configure(host.SettingsPatch{Mode: ptr("default"), Permission: ptr(abi.PermissionBypass)})
+	first := r.send("Work")
+	r.untilTurn(first.ID, host.TurnRunning)
+	now := r.configure(host.SettingsPatch{Mode: ptr("plan"), Permission: ptr(abi.PermissionDefault)})
+	steer := r.steer("Only think about it")
+	r.until("the refusal", func() bool { return r.turn(steer.ID).Evidence != "" })
+	got := r.turn(steer.ID)
+	if got.Revision != now.Revision || got.Settings.Mode != "plan" || got.Settings.Permission != abi.PermissionDefault {
+		t.Errorf("it waits as an ordinary message of revision %d under %+v; revision %d is %+v", got.Revision, got.Settings, now.Revision, now.Settings)
+	}
+	if _, err := r.h.Stop(t.Context(), r.conv, host.StopOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	r.untilTurn(first.ID, host.TurnInterrupted)
+	if _, err := r.h.ResumeQueue(t.Context(), r.conv); err != nil {
+		t.Fatal(err)
+	}
+	r.untilTurn(steer.ID, host.TurnCompleted)
+	if said := r.texts(abi.ItemMessage); said[len(said)-1] != "In plan." {
+		t.Errorf("the agent said %q", said)
+	}
+}
+
+func TestRule01_ASteerThatJoinedTheRunningTurnIsRecordedUnderTheSettingsOfThatTurn(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"turns":[{"steps":[{"say":"Working."},{"wait_steer":true},{"say":"In {{mode}}."}]}]}`)
+	before := r.configure(host.SettingsPatch{Mode: ptr("default"), Permission: ptr(abi.PermissionBypass)})
+	first := r.send("Work")
+	r.untilTurn(first.ID, host.TurnRunning)
+	r.configure(host.SettingsPatch{Mode: ptr("plan"), Permission: ptr(abi.PermissionDefault)})
+	steer := r.steer("Go on")
+	r.untilTurn(steer.ID, host.TurnCompleted)
+	got := r.turn(steer.ID)
+	if got.Revision != before.Revision || got.Settings.Mode != "default" || got.Settings.Permission != abi.PermissionBypass {
+		t.Errorf("it is recorded as of revision %d under %+v", got.Revision, got.Settings)
+	}
+	r.untilTurn(first.ID, host.TurnCompleted)
+	if said := r.texts(abi.ItemMessage); said[len(said)-1] != "In default." {
+		t.Errorf("the agent said %q", said)
+	}
+}
+
+// Else it would be under way for ever: nothing could stop it or take it back, and the
+// session would never rest.
+func TestRule20_ASteerThatIsNeverAnsweredIsUncertainOnceItsTurnIsOverAndSettledByTheHistory(t *testing.T) {
+	gate, letGo := newGate(t)
+	r := newRig(t, fmt.Sprintf(`{"methods":{"turn/steer":[{"hang":true}]},"turns":[
+	 {"when":{"turn":1},"steps":[{"say":"Working."},{"wait_file":%q},{"say":"Finished."}]},
+	 {"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`, gate), restsAfter(50*time.Millisecond), func(c *host.Config) { c.StopGrace = 300 * time.Millisecond })
+	first := r.send("Work")
+	r.until("the first words", func() bool { return len(r.texts(abi.ItemMessage)) == 1 })
+	steer := r.steer("left")
+	if got := r.turn(steer.ID); got.State.Ended() {
+		t.Fatalf("the steer is %s while the turn runs", got.State)
+	}
+	letGo()
+	r.untilTurn(first.ID, host.TurnCompleted)
+	r.untilTurn(steer.ID, host.TurnUncertain)
+	if got := r.turn(steer.ID); got.Code != string(host.CodeUncertainDelivery) {
+		t.Errorf("the steer has the code %q", got.Code)
+	}
+	r.untilRest()
+	r.untilTurn(r.send("And now").ID, host.TurnCompleted)
+	if got := r.turn(steer.ID); got.State != host.TurnCompleted {
+		t.Fatalf("the steer is %s (%s)", got.State, got.Evidence)
+	}
+	if said := r.texts(abi.ItemMessage); !slices.Equal(said[2:], []string{"I heard left.", "I heard And now."}) {
+		t.Errorf("the agent said %q", said)
+	}
+}
+
+func TestRule24_ASteerIsSettledByAnAnswerThatComesBehindTheEndOfItsTurn(t *testing.T) {
+	t.Parallel()
+	for name, says := range map[string]string{"taken": `"result":{"turnId":"any"}`, "refused": `"error":{"code":-32600,"message":"no active turn to steer"}`} {
+		t.Run(name, func(t *testing.T) {
+			gate, letGo := newGate(t)
+			ended, answer := newGate(t)
+			r := newRig(t, fmt.Sprintf(`{"methods":{"turn/steer":[{"wait_file":%q,%s}]},"turns":[
+			 {"when":{"turn":1},"steps":[{"say":"Working."},{"wait_file":%q}]},
+			 {"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`, ended, says, gate), func(c *host.Config) { c.StopGrace = time.Minute })
+			first := r.send("Work")
+			r.until("the first words", func() bool { return len(r.texts(abi.ItemMessage)) == 1 })
+			steer := r.steer("late")
+			letGo()
+			r.untilTurn(first.ID, host.TurnCompleted)
+			answer()
+			r.untilTurn(steer.ID, host.TurnCompleted)
+			if got := r.turn(steer.ID); strings.HasPrefix(got.Evidence, "steered into ") != (name == "taken") {
+				t.Errorf("the steer is settled by %q", got.Evidence)
+			}
+		})
+	}
 }

@@ -283,6 +283,28 @@ func (c *conversation) supersedeSteers(ended *turn) {
 		}
 		if t.State == store.TurnQueued {
 			c.steerRefused(t)
+		} else {
+			// Its answer may come behind the end of the turn.
+			t.steerDue = time.Now().Add(c.h.cfg.StopGrace)
 		}
+	}
+}
+
+// steerUnanswered is called when the turn that a native steer was sent into has been
+// over for a while and nothing tells whether the agent has the message: nothing will,
+// and it must not stay under way for ever (rule 20).
+func (c *conversation) steerUnanswered(s *session, t *turn) {
+	t.steerDue = time.Time{}
+	if s.ending != "" {
+		// The exit settles it.
+		return
+	}
+	for _, id := range sortedKeys(s.calls) {
+		if k := s.calls[id]; k != nil && k.delivers == t.ID {
+			c.failCall(id, "timeout", noAnswer)
+		}
+	}
+	if t.steerOf != nil && c.liveTurn(t.ID) == t {
+		c.onDelivery(&abi.Delivery{Turn: t.ID, Status: abi.DeliveryUnknown, Message: noAnswer})
 	}
 }

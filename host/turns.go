@@ -329,6 +329,7 @@ func (c *conversation) requeue(t *turn, evidence string) {
 	t.State, t.Evidence = store.TurnQueued, evidence
 	// A steer that waits again is an ordinary message.
 	t.claimed, t.outID, t.notWritten, t.steerOf = false, 0, false, nil
+	t.steerDue = time.Time{}
 	if c.running == t {
 		c.running = nil
 	}
