@@ -67,6 +67,9 @@ type conversation struct {
 	givenUp int
 	// trouble is why the store takes nothing at the moment, nil while it does.
 	trouble error
+	// served is the client request that is being carried out, nil between two and once
+	// it was told of the trouble.
+	served *served
 	// stale is why what is remembered here is not what the store holds, nil while it
 	// is, see refresh.
 	stale error
@@ -77,7 +80,9 @@ type conversation struct {
 	// dirty: what Controls shows has changed.
 	dirty   bool
 	closing bool
-	quit    bool
+	// closeHold is why the queue waits after closing.
+	closeHold Code
+	quit      bool
 	// erasing is set once the conversation is to be deleted; read by any goroutine.
 	erasing atomic.Pointer[erasure]
 
@@ -230,56 +235,77 @@ type clientRequest struct {
 	refuse func(error)
 }
 
+// served is a request under way.
+type served struct {
+	refuse func(error)
+	// stops: it is a stop, which ends the process where it cannot be recorded.
+	stops bool
+}
+
 // ask runs fn on the conversation's goroutine and waits for what it returns.
 // When ctx ends first, fn may still run: what it accepts is then found by its
 // client id.
 func ask[T any](ctx context.Context, c *conversation, fn func() (T, error)) (T, error) {
-	return post(ctx, c, c.inbox, fn)
+	return post(ctx, c, c.inbox, false, fn)
 }
 
 // askUrgent is ask past the queue of other requests, for stop.
 func askUrgent[T any](ctx context.Context, c *conversation, fn func() (T, error)) (T, error) {
-	return post(ctx, c, c.urgent, fn)
+	return post(ctx, c, c.urgent, true, fn)
 }
 
 // post hands over fn and takes its result through a channel alone: fn may run
 // when its caller has long gone.
-func post[T any](ctx context.Context, c *conversation, box chan clientRequest, fn func() (T, error)) (T, error) {
+func post[T any](ctx context.Context, c *conversation, box chan clientRequest, stops bool, fn func() (T, error)) (T, error) {
 	type result struct {
 		v   T
 		err error
+		// erasing is the deletion that came before.
+		erasing *erasure
 	}
 	var none T
 	res := make(chan result, 1)
 	q := clientRequest{
 		do: func() {
-			if c.erasing.Load() != nil {
-				res <- result{err: &Error{Code: CodeConversationDeleted}}
+			if e := c.erasing.Load(); e != nil {
+				res <- result{erasing: e}
 				return
 			}
+			s := &served{refuse: func(err error) { res <- result{err: err} }, stops: stops}
+			c.served = s
 			v, err := fn()
+			if c.served != s {
+				return // it was refused meanwhile
+			}
+			c.served = nil
 			// Who is answered sees what the answer says.
 			c.publish()
-			res <- result{v, err}
+			res <- result{v: v, err: err}
 		},
 		refuse: func(err error) { res <- result{err: err} },
+	}
+	answer := func(r result) (T, error) {
+		if r.erasing != nil {
+			return none, r.erasing.overtook(ctx)
+		}
+		return r.v, r.err
 	}
 	select {
 	case box <- q:
 	case <-c.done:
-		return none, c.ended(&Error{Code: CodeClosed})
+		return none, c.ended(ctx)
 	case <-ctx.Done():
 		return none, ctx.Err()
 	}
 	select {
 	case r := <-res:
-		return r.v, r.err
+		return answer(r)
 	case <-c.done:
 		select {
 		case r := <-res:
-			return r.v, r.err
+			return answer(r)
 		default:
-			return none, c.ended(&Error{Code: CodeClosed})
+			return none, c.ended(ctx)
 		}
 	case <-ctx.Done():
 		return none, ctx.Err()
@@ -458,10 +484,10 @@ func (c *conversation) commit() {
 
 // persist repeats a transaction of steps until it is committed: the child has
 // gone on, so there is no way back, and nothing further is taken from it
-// meanwhile (D5). Requests of clients fail with the store's error instead, and a
-// stop ends the process. It reports whether the transaction was committed; one
-// that is given up was never acknowledged, so nothing that follows from it may
-// happen either (rule 19).
+// meanwhile (D5). Requests of clients fail with the store's error instead, also the
+// one that is under way, a stop ends the process, and a deletion is called off. It
+// reports whether the transaction was committed; one that is given up was never
+// acknowledged, so nothing that follows from it may happen either (rule 19).
 func (c *conversation) persist(fn func(*store.Tx) error, err error) bool {
 	if !lasting(err) {
 		c.broken(err)
@@ -474,6 +500,7 @@ func (c *conversation) persist(fn func(*store.Tx) error, err error) bool {
 	defer retry.Stop()
 	for {
 		c.trouble = storeError(err)
+		c.tellTrouble()
 		select {
 		case q := <-c.inbox:
 			q.refuse(c.trouble)
@@ -498,6 +525,21 @@ func (c *conversation) persist(fn func(*store.Tx) error, err error) bool {
 	c.trouble = nil
 	c.dropProblems("store")
 	return true
+}
+
+// tellTrouble refuses the request under way and calls a deletion off: they must not
+// wait for room on the disk, which nobody may know is wanted.
+func (c *conversation) tellTrouble() {
+	if q := c.served; q != nil {
+		c.served = nil
+		if q.stops {
+			_ = c.stopUnrecorded(CodeHoldStopped)
+		}
+		q.refuse(c.trouble)
+	}
+	if e := c.erasing.Load(); e != nil {
+		c.callOff(e)
+	}
 }
 
 // lasting reports whether a failed write may succeed later as it stands: the disk
@@ -528,13 +570,8 @@ func (c *conversation) broken(err error) {
 // transact runs a client's request as one transaction of its own. On failure
 // nothing of it is kept.
 func (c *conversation) transact(ctx context.Context, change func() error) error {
-	given := c.givenUp
-	if c.commit(); c.trouble != nil {
-		return c.trouble
-	}
-	if c.givenUp != given {
-		// What the request looked at has been read anew since.
-		return fail(CodeStoreFailed, "What happened just before could not be recorded. Read the conversation again.")
+	if err := c.recorded(); err != nil {
+		return err
 	}
 	if err := change(); err != nil {
 		c.tx = pending{}
@@ -555,6 +592,24 @@ func (c *conversation) transact(ctx context.Context, change func() error) error 
 	}
 	for _, f := range after {
 		f()
+	}
+	return nil
+}
+
+// recorded commits what came before a client's request. It is an error where the
+// request can do nothing any more.
+func (c *conversation) recorded() error {
+	given, served := c.givenUp, c.served
+	if c.commit(); c.trouble != nil {
+		return c.trouble
+	}
+	if c.givenUp != given {
+		// What the request looked at has been read anew since.
+		return fail(CodeStoreFailed, "What happened just before could not be recorded. Read the conversation again.")
+	}
+	if c.served != served {
+		// There was no room for a while, and who asked was told.
+		return fail(CodeStoreFailed, "The request was refused already.")
 	}
 	return nil
 }

@@ -24,7 +24,9 @@ type Deleted struct {
 type erasure struct {
 	// done is closed once the conversation is gone for good or stays, for err.
 	done chan struct{}
-	err  error
+	// off is closed when it was called off, for err.
+	off chan struct{}
+	err error
 	// record goes into its transaction, nil for nothing.
 	record record
 }
@@ -41,8 +43,13 @@ type erasure struct {
 // process dies then or ctx ends: the rest is removed by itself, in parts. What the
 // harness keeps of it is the harness's and stays, as do backups of the data folder.
 //
-// Errors: unfinished_work, unknown_conversation, and exit_unproven when its process
-// could not be ended; the conversation stays then.
+// Errors: unfinished_work, unknown_conversation, those of the store, and exit_unproven
+// when its process could not be ended. The conversation stays then: with store_full
+// before anything was stopped it goes on as if nothing had been asked; where the disk ran
+// full later, or the process could not be ended, what ran was stopped and the queue is
+// held with the reason deletion. Deleting it again finishes it. The store's errors
+// can also be of the removal that follows: then the conversation is gone, and the rest
+// of it goes as soon as that is possible.
 func (h *Host) Delete(ctx context.Context, conversation string, r DeleteRequest) error {
 	return h.delete(ctx, conversation, r, nil)
 }
@@ -54,7 +61,7 @@ func (h *Host) delete(ctx context.Context, conversation string, r DeleteRequest,
 	if err != nil {
 		return err
 	}
-	e, err := ask(ctx, c, func() (*erasure, error) { return c.beginErase(r, put) })
+	e, err := ask(ctx, c, func() (*erasure, error) { return c.beginErase(ctx, r, put) })
 	if running := c.erasing.Load(); err != nil && running != nil && CodeOf(err) == CodeConversationDeleted {
 		// Another request was faster, and it is the same that is wanted.
 		e, err = running, nil
@@ -80,21 +87,25 @@ func (h *Host) removed(ctx context.Context, conversation string) error {
 
 // beginErase decides on a deletion. From then on the conversation takes nothing more
 // and ends as at a close.
-func (c *conversation) beginErase(r DeleteRequest, put record) (*erasure, error) {
+func (c *conversation) beginErase(ctx context.Context, r DeleteRequest, put record) (*erasure, error) {
 	if c.closing {
 		return nil, &Error{Code: CodeClosed}
 	}
 	// The answer must not rest on what could still fail to be recorded.
-	if c.commit(); c.trouble != nil {
-		return nil, c.trouble
+	if err := c.recorded(); err != nil {
+		return nil, err
 	}
 	if what := c.unfinished(); what != "" && !r.Unfinished {
 		return nil, fail(CodeUnfinishedWork, "%s", what)
 	}
-	e := &erasure{done: make(chan struct{}), record: put}
+	// Nothing is stopped for a deletion that the store would not take.
+	if err := c.transact(ctx, func() error { c.saveRow(); return nil }); err != nil {
+		return nil, err
+	}
+	e := &erasure{done: make(chan struct{}), off: make(chan struct{}), record: put}
 	c.erasing.Store(e)
 	c.log.Info("the conversation is being deleted")
-	c.beginClose()
+	c.beginClose(CodeHoldDeletion)
 	c.h.erasures.Go(func() { c.h.erase(c, e) })
 	return e, nil
 }
@@ -133,7 +144,11 @@ func counted(n int, one, many string) string {
 // Its process must be gone before: nothing would know of it afterwards (rule 21).
 func (h *Host) erase(c *conversation, e *erasure) {
 	defer close(e.done)
-	<-c.done
+	select {
+	case <-e.off:
+		return
+	case <-c.done:
+	}
 	ctx := context.Background()
 	if e.err = h.proveExits(ctx, c.id); e.err == nil {
 		e.err = storeError(h.store.Write(ctx, func(tx *store.Tx) error {
@@ -155,10 +170,44 @@ func (h *Host) erase(c *conversation, e *erasure) {
 	h.mu.Unlock()
 }
 
-// ended is the error of a request that a conversation does not carry out any more.
-func (c *conversation) ended(err error) error {
-	if CodeOf(err) == CodeClosed && c.erasing.Load() != nil {
-		return &Error{Code: CodeConversationDeleted}
+// callOff gives up a deletion that the store does not take: how the conversation came to
+// its end could not be recorded before it. It stays, stopped and held until a person
+// goes on with it.
+func (c *conversation) callOff(e *erasure) {
+	c.log.Error("the conversation could not be deleted", "code", string(CodeOf(c.trouble)))
+	e.err = c.trouble
+	c.erasing.Store(nil)
+	// The host may have begun to close meanwhile.
+	c.closing = c.h.isClosed()
+	if s := c.sess; s != nil && s.ending == "closed" {
+		// It is no close any more: what waits is held here and once, because a person may
+		// act before the process is gone.
+		s.ending = "stop"
 	}
-	return err
+	_ = c.stopUnrecorded(CodeHoldDeletion)
+	if c.stale == nil {
+		c.hold(CodeHoldDeletion)
+	}
+	close(e.off)
+}
+
+// overtook is what a request is told that came after a deletion: how that ended.
+func (e *erasure) overtook(ctx context.Context) error {
+	select {
+	case <-e.done:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if e.err != nil {
+		return e.err
+	}
+	return &Error{Code: CodeConversationDeleted}
+}
+
+// ended is the error of a request that a conversation does not carry out any more.
+func (c *conversation) ended(ctx context.Context) error {
+	if e := c.erasing.Load(); e != nil {
+		return e.overtook(ctx)
+	}
+	return &Error{Code: CodeClosed}
 }

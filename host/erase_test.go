@@ -378,3 +378,46 @@ func TestADeletionThatACloseOvertakesIsHeldToOrDidNotHappen(t *testing.T) {
 		}
 	}
 }
+
+func TestADeletionOverAProcessThatMayStillRunHoldsTheQueueUntilAPersonGoesOn(t *testing.T) {
+	t.Parallel()
+	for name, goOn := range map[string]func(r *rig, waiting string){
+		"resumed": func(r *rig, waiting string) {
+			if _, err := r.h.ResumeQueue(r.t.Context(), r.conv); err != nil {
+				r.t.Fatal(err)
+			}
+			r.untilTurn(waiting, host.TurnCompleted)
+		},
+		"a message": func(r *rig, waiting string) {
+			next := r.send("quick")
+			r.untilTurn(waiting, host.TurnCompleted)
+			r.untilTurn(next.ID, host.TurnCompleted)
+		},
+		"deleted again": func(r *rig, _ string) {
+			if err := r.h.Delete(r.t.Context(), r.conv, host.DeleteRequest{Unfinished: true}); err != nil {
+				r.t.Fatal(err)
+			}
+			_, err := r.h.Conversation(r.t.Context(), r.conv)
+			wantCode(r.t, err, host.CodeUnknownConversation)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, works)
+			first := r.send("Go")
+			r.untilTurn(first.ID, host.TurnRunning)
+			waiting := r.send("quick")
+			// No child of ours can have had this pid, so its exit is never proven.
+			r.sql(`INSERT INTO generation SELECT conversation_id, 1000, 1, 1, '', '', '', '', started_at, NULL, x'' FROM generation`)
+			err := r.h.Delete(t.Context(), r.conv, host.DeleteRequest{Unfinished: true})
+			wantCode(t, err, host.CodeExitUnproven)
+			if q := r.controls().Queue; !q.Held || q.Reason != host.CodeHoldDeletion {
+				t.Fatalf("the queue is %+v", q)
+			}
+			if s := r.turn(first.ID).State; s != host.TurnInterrupted {
+				t.Fatalf("the turn is %s", s)
+			}
+			r.sql(`DELETE FROM generation WHERE number = 1000`)
+			goOn(r, waiting.ID)
+		})
+	}
+}

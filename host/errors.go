@@ -113,6 +113,7 @@ const (
 	CodeHoldStopped         Code = "stopped"
 	CodeHoldProviderOutage  Code = "provider_outage"
 	CodeHoldClosed          Code = "closed"
+	CodeHoldDeletion        Code = "deletion"
 )
 
 // codeTexts says for each code what it means and what to do.
@@ -218,6 +219,7 @@ var codeTexts = map[Code]string{
 	CodeHoldStopped:         "The queue waits because you stopped a turn. Resume the queue, or send a message.",
 	CodeHoldProviderOutage:  "The queue waits because the provider failed and the next message would fail too. Resume the queue when the provider is back.",
 	CodeHoldClosed:          "The queue waits because the host was ended or restarted while messages were in it. Resume the queue, or send a message.",
+	CodeHoldDeletion:        "The queue waits because the conversation was to be deleted, and what ran was stopped for that. Delete it again, or resume the queue or send a message to go on with it.",
 }
 
 // CodeInfo is one row of the table of codes.

@@ -93,6 +93,7 @@ var statuses = map[Code]int{
 	CodeHoldStopped:         http.StatusConflict,
 	CodeHoldProviderOutage:  http.StatusConflict,
 	CodeHoldClosed:          http.StatusConflict,
+	CodeHoldDeletion:        http.StatusConflict,
 	CodeNotInForce:          http.StatusConflict,
 	CodeWorkingDirChanged:   http.StatusConflict,
 	CodeRelaunch:            http.StatusConflict,

@@ -155,6 +155,12 @@ func (h *Host) load(ctx context.Context, id string, l *loading) (*conversation, 
 	return c, nil
 }
 
+func (h *Host) isClosed() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.closed
+}
+
 // peek returns the running goroutine of a conversation, or nil.
 func (h *Host) peek(id string) *conversation {
 	h.mu.Lock()

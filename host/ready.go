@@ -268,8 +268,11 @@ func (h *Host) Probe(ctx context.Context, conversation string) (Controls, error)
 	case <-ctx.Done():
 		err = ctx.Err()
 	}
+	if CodeOf(err) == CodeClosed {
+		err = c.ended(ctx)
+	}
 	if err != nil {
-		return Controls{}, c.ended(err)
+		return Controls{}, err
 	}
 	return h.Controls(ctx, conversation)
 }

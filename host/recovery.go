@@ -116,7 +116,7 @@ func (c *conversation) settleCrash(ctx context.Context) (uncertain bool, err err
 // shutdown cancels what runs, ends the process and stops the goroutine. When ctx
 // ends first the process is ended at once.
 func (c *conversation) shutdown(ctx context.Context) {
-	c.tell(c.beginClose)
+	c.tell(func() { c.beginClose(CodeHoldClosed) })
 	select {
 	case <-c.done:
 		return
@@ -133,8 +133,9 @@ func (c *conversation) shutdown(ctx context.Context) {
 	}
 }
 
-func (c *conversation) beginClose() {
-	c.closing = true
+// beginClose has the conversation end; hold is why its queue waits then.
+func (c *conversation) beginClose(hold Code) {
+	c.closing, c.closeHold = true, hold
 	if t := c.running; t != nil && c.sess != nil {
 		c.cancelTurn(t, abi.WithdrawStop, false)
 	}
@@ -155,8 +156,9 @@ func (c *conversation) closeStep() {
 		c.step(&abi.Event{Close: &abi.Close{}}, "")
 		c.endProcess("closed")
 	default:
-		c.hold(CodeHoldClosed)
+		c.hold(c.closeHold)
 		c.commit()
-		c.quit = true
+		// A deletion may have been called off meanwhile.
+		c.quit = c.closing
 	}
 }

@@ -49,6 +49,8 @@ type session struct {
 	replaying bool
 	// ending: we are ending the process on purpose, for this reason.
 	ending string
+	// endBegun: the process is being ended.
+	endBegun bool
 	// endAfter is why the process is to be ended once the step under way is over: a
 	// transaction holds whole steps.
 	endAfter string
@@ -417,7 +419,7 @@ func (c *conversation) launchFailed(gen int64, began time.Time, err error, left 
 		e = &Error{Code: CodeLaunchFailed, Detail: sentence(err.Error()), Err: err}
 	}
 	if c.closing {
-		e = &Error{Code: CodeHoldClosed}
+		e = &Error{Code: c.closeHold}
 	}
 	// Detail can hold what the harness printed.
 	c.log.Info("no session was started", "generation", gen, "code", string(e.Code))
@@ -433,7 +435,7 @@ func (c *conversation) launchFailed(gen int64, began time.Time, err error, left 
 	}
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateGeneration(ctx, row) })
 	// The cause comes before what follows from it, for who reads the journal.
-	if e.Code != CodeStartAborted && e.Code != CodeHoldClosed {
+	if e.Code != CodeStartAborted && !c.closing {
 		c.setProblem(abi.Problem{Code: string(e.Code), Field: "session", Message: e.Error(), Needs: abi.NeedsNothing})
 	}
 	if e.Code != CodeStartAborted {
@@ -490,6 +492,10 @@ func (c *conversation) endProcess(reason string) {
 
 // endNow is endProcess without recording that it was decided.
 func (c *conversation) endNow(s *session) {
+	if s.endBegun {
+		return
+	}
+	s.endBegun = true
 	s.conn.CloseWrite()
 	go func() {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(c.ctx), c.h.cfg.EndGrace+10*time.Second)

@@ -28,7 +28,9 @@ func (c *conversation) recall() {
 	c.trouble = c.stale
 	c.setProblem(abi.Problem{Code: string(CodeOf(c.stale)), Field: "store", Message: c.stale.Error()})
 	c.publish()
-	stopped := false
+	before := c.ending()
+	c.tellTrouble()
+	stopped := c.ending() != before
 	for c.stale != nil {
 		select {
 		case q := <-c.inbox:

@@ -52,7 +52,7 @@ func (c *conversation) stopRunning(o StopOptions) error {
 			return failField(CodeTurnNotRunning, "turn", "Turn %s runs.", t.ID)
 		}
 		if c.trouble != nil {
-			return c.stopUnrecorded()
+			return c.stopUnrecorded(CodeHoldStopped)
 		}
 		c.cancelTurn(t, abi.WithdrawStop, false)
 		return nil
@@ -101,14 +101,19 @@ func (c *conversation) agentOverdue(s *session) {
 // ours can be written to it before it is committed, but a person must be able to
 // stop an agent also on a full disk. What it means for the turn is settled and
 // told once there is room.
-func (c *conversation) stopUnrecorded() error {
-	if s := c.sess; s != nil && s.ending == "" {
+func (c *conversation) stopUnrecorded(why Code) error {
+	s := c.sess
+	if s == nil {
+		return c.trouble
+	}
+	if s.ending == "" {
 		s.ending, s.state = "stop", SessionStopping
 		if c.stale == nil {
-			c.hold(CodeHoldStopped)
+			c.hold(why)
 		}
-		c.endNow(s)
 	}
+	// Its end may have been decided already and wait to be recorded.
+	c.endNow(s)
 	return c.trouble
 }
 
@@ -147,7 +152,7 @@ func (c *conversation) holdWaiting(t *turn) {
 // them.
 func (c *conversation) stopReason() Code {
 	if c.closing {
-		return CodeHoldClosed
+		return c.closeHold
 	}
 	return CodeHoldStopped
 }

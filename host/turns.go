@@ -237,7 +237,7 @@ func (c *conversation) onTurnEnded(e *abi.TurnEnded) {
 	if t.State == store.TurnQueued && c.closing && e.Status == abi.TurnInterrupted {
 		// Nothing was sent, and no person took it back.
 		c.requeue(t, "nothing was sent before the host ended")
-		c.hold(CodeHoldClosed)
+		c.hold(c.closeHold)
 		return
 	}
 	t.StopReason = e.StopReason
@@ -379,7 +379,7 @@ func (c *conversation) settleAfterExit(s *session, cause *Error) {
 		c.setProblem(abi.Problem{Code: string(cause.Code), Field: "session", Message: cause.Error()})
 		c.hold(cause.Code)
 	case "closed":
-		c.hold(CodeHoldClosed)
+		c.hold(c.closeHold)
 	default:
 		// Ended on purpose: the queue was held when that was decided, and a person
 		// may have acted since.

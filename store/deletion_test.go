@@ -313,12 +313,12 @@ func TestARemovalThatTheDiskStopsIsToldAndGoneOnWith(t *testing.T) {
 	disk, opts := newFaultyDisk(t)
 	s := withConversations(t, opts, "c", "d")
 	longTurn(t, s, 200)
-	s.NotifyCut(func(store.Cut) { disk.fail(0, syscall.ENOSPC) })
+	s.NotifyCut(func(store.Cut) { disk.Fail(0, syscall.ENOSPC) })
 	deleteConversation(t, s, "c")
 	if err := s.Removed(ctx, "c"); store.CodeOf(err) != store.CodeFull {
 		t.Fatalf("the wait ended with %v", err)
 	}
-	disk.heal()
+	disk.Heal()
 	write(t, s, func(tx *store.Tx) error { return tx.AppendEvent(ctx, &store.Event{ConversationID: "d"}) })
 	if err := s.Removed(ctx, "c"); err != nil {
 		t.Fatal(err)

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 
@@ -14,74 +13,15 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 	"pgregory.net/rapid"
 
+	"github.com/aoagents/ao-host/internal/faultydisk"
 	"github.com/aoagents/ao-host/store"
 )
 
-// faultyDisk is the system's files with a limit: writes that would go over it,
-// or all of them, fail as the system would have them fail.
-type faultyDisk struct {
-	vfs.VFSFilename
-	// room is how many bytes can still be written, negative for no limit.
-	room atomic.Int64
-	// fault is what a refused write fails with.
-	fault atomic.Pointer[error]
-	// sync: syncs fail too.
-	sync atomic.Bool
-}
-
-func newFaultyDisk(t *testing.T) (*faultyDisk, store.Options) {
-	d := &faultyDisk{VFSFilename: vfs.Find("").(vfs.VFSFilename)}
-	d.heal()
+func newFaultyDisk(t *testing.T) (*faultydisk.Disk, store.Options) {
+	d := faultydisk.New(vfs.Find("").(vfs.VFSFilename))
 	name := "faulty-" + strings.ReplaceAll(t.Name(), "/", "-")
 	t.Cleanup(func() { vfs.Unregister(name) })
 	return d, store.Options{}.WithVFS(name, d)
-}
-
-func (d *faultyDisk) heal() { d.room.Store(-1); d.sync.Store(false) }
-
-// fail lets room more bytes through.
-func (d *faultyDisk) fail(room int64, err error) { d.fault.Store(&err); d.room.Store(room) }
-
-func (d *faultyDisk) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
-	f, flags, err := d.VFSFilename.OpenFilename(name, flags)
-	if err != nil {
-		return nil, flags, err
-	}
-	return &faultyFile{File: f, disk: d}, flags, nil
-}
-
-type faultyFile struct {
-	vfs.File
-	disk *faultyDisk
-}
-
-func (f *faultyFile) SharedMemory() vfs.SharedMemory {
-	if s, ok := f.File.(vfs.FileSharedMemory); ok {
-		return s.SharedMemory()
-	}
-	return nil
-}
-
-func (f *faultyFile) WriteAt(p []byte, off int64) (int, error) {
-	for {
-		room := f.disk.room.Load()
-		if room < 0 {
-			return f.File.WriteAt(p, off)
-		}
-		if room < int64(len(p)) {
-			return 0, *f.disk.fault.Load()
-		}
-		if f.disk.room.CompareAndSwap(room, room-int64(len(p))) {
-			return f.File.WriteAt(p, off)
-		}
-	}
-}
-
-func (f *faultyFile) Sync(flags vfs.SyncFlag) error {
-	if f.disk.sync.Load() {
-		return syscall.EIO
-	}
-	return f.File.Sync(flags)
 }
 
 // errDiskFull is how the system tells it.
@@ -96,7 +36,7 @@ func TestD5_AFullDiskAcknowledgesNothingItDidNotKeepAndLeavesNoGap(t *testing.T)
 	s := open(t, dir, opts)
 	runs := map[string]map[string]bool{} // what was acknowledged, by conversation
 	rapid.Check(t, func(t *rapid.T) {
-		defer disk.heal()
+		defer disk.Heal()
 		conv := fmt.Sprint(len(runs))
 		kept := map[string]bool{}
 		runs[conv] = kept
@@ -108,7 +48,7 @@ func TestD5_AFullDiskAcknowledgesNothingItDidNotKeepAndLeavesNoGap(t *testing.T)
 		for i := range rapid.IntRange(1, 8).Draw(t, "rounds") {
 			full := rapid.Bool().Draw(t, "full")
 			if full {
-				disk.fail(rapid.Int64Range(0, 60_000).Draw(t, "room"), errDiskFull)
+				disk.Fail(rapid.Int64Range(0, 60_000).Draw(t, "room"), errDiskFull)
 			}
 			size := rapid.IntRange(0, 9000).Draw(t, "size")
 			pending := map[string]*store.Pending{}
@@ -127,7 +67,7 @@ func TestD5_AFullDiskAcknowledgesNothingItDidNotKeepAndLeavesNoGap(t *testing.T)
 					t.Fatalf("closure %s: %v", name, err)
 				}
 			}
-			disk.heal()
+			disk.Heal()
 		}
 		if err := s.Write(ctx, func(tx *store.Tx) error {
 			return tx.AppendEvent(ctx, &store.Event{ConversationID: conv, Type: "at last"})
@@ -171,7 +111,7 @@ func TestD5_AFullDiskIsShownUntilThereIsRoom(t *testing.T) {
 	var told []uint64
 	s.Notify(func(_ string, last uint64) { told = append(told, last) })
 	one := func(tx *store.Tx) error { return appendEvents(tx, "c", 1) }
-	disk.fail(0, errDiskFull)
+	disk.Fail(0, errDiskFull)
 	for range 3 {
 		wantCode(t, s.Write(ctx, one), store.CodeFull)
 		if store.CodeOf(s.Failing()) != store.CodeFull {
@@ -181,7 +121,7 @@ func TestD5_AFullDiskIsShownUntilThereIsRoom(t *testing.T) {
 			t.Fatalf("reads see what was not kept: %v", rows)
 		}
 	}
-	disk.heal()
+	disk.Heal()
 	write(t, s, one)
 	if s.Failing() != nil || len(told) != 1 || told[0] != 1 {
 		t.Fatalf("%v, told %v", s.Failing(), told)
@@ -205,9 +145,9 @@ func TestARefusingFileSystemHasACode(t *testing.T) {
 			disk, opts := newFaultyDisk(t)
 			s := withConversations(t, opts, "c")
 			one := func(tx *store.Tx) error { return appendEvents(tx, "c", 1) }
-			disk.fail(0, c.err)
+			disk.Fail(0, c.err)
 			wantCode(t, s.Write(ctx, one), c.code)
-			disk.heal()
+			disk.Heal()
 			write(t, s, one)
 			if got := seqs(t, s, "c"); len(got) != 1 || got[0] != 1 {
 				t.Fatalf("numbers %v", got)
@@ -216,10 +156,10 @@ func TestARefusingFileSystemHasACode(t *testing.T) {
 		t.Run(name+" at the first start", func(t *testing.T) {
 			disk, opts := newFaultyDisk(t)
 			dir := t.TempDir()
-			disk.fail(0, c.err)
+			disk.Fail(0, c.err)
 			_, err := store.Open(ctx, dir, opts)
 			wantCode(t, err, c.code)
-			disk.heal()
+			disk.Heal()
 			addConversation(t, open(t, dir, opts), "c")
 		})
 	}
@@ -229,9 +169,9 @@ func TestRule19_AFailedSyncIsNoCommit(t *testing.T) {
 	disk, opts := newFaultyDisk(t)
 	s := withConversations(t, opts, "c")
 	one := func(tx *store.Tx) error { return appendEvents(tx, "c", 1) }
-	disk.sync.Store(true)
+	disk.FailSync()
 	wantCode(t, s.Write(ctx, one), store.CodeFailed)
-	disk.heal()
+	disk.Heal()
 	write(t, s, one)
 	if got := seqs(t, s, "c"); len(got) != 1 || got[0] != 1 {
 		t.Fatalf("numbers %v", got)
