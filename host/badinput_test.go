@@ -473,3 +473,48 @@ func TestOfTwoClientsThatMakeOneConversationBothGetIt(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsWrongWithAnAttachmentIsToldByItsPlaceAmongTheAttachments(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, slow, func(c *host.Config) { c.MaxAttachment = 1000 })
+	ctx := t.Context()
+	image := func(name string, n int) host.Content {
+		return host.Content{Type: abi.ContentImage, Media: "image/png", Name: name, Bytes: make([]byte, n)}
+	}
+	running := r.send("Go")
+	r.untilTurn(running.ID, host.TurnRunning)
+	waiting := r.send("Later")
+	ghost := image("", 0)
+	ghost.Digest = "sha256:00"
+	unnamed := image("", 10)
+	unnamed.Media = ""
+	for _, c := range []struct {
+		in   []host.Content
+		code host.Code
+		want string
+		// edit: only an edit can name what is there.
+		edit bool
+	}{
+		{append(host.Text("See"), image("", 0)), host.CodeEmptyMessage, "Attachment 1 has no bytes.", false},
+		{append(host.Text("See"), image("a.png", 10), image("b.png", 1001)), host.CodeMessageTooLarge, `Attachment 2 ("b.png") has 1001 bytes; at most 1000 are accepted.`, false},
+		{[]host.Content{image("a.png", 10), host.Text("and")[0], unnamed}, host.CodeInvalidArgument, "Attachment 2 has no media type.", false},
+		{append(host.Text("See"), image("a.png", 10), ghost), host.CodeInvalidArgument, `Attachment 2 is to be kept, and the turn has none of this type with the digest "sha256:00".`, true},
+		{[]host.Content{host.Text("x")[0], image("a.png", 10), {Type: "hologram"}}, host.CodeInvalidArgument, `Block 3 has the unknown type "hologram".`, false},
+	} {
+		by := map[string]func() error{
+			"edit": func() error {
+				_, err := r.h.EditQueued(ctx, r.conv, waiting.ID, host.QueuedEdit{Version: waiting.Version, Content: c.in})
+				return err
+			},
+		}
+		if !c.edit {
+			by["send"] = func() error { _, err := r.h.Send(ctx, r.conv, host.Message{Content: c.in}); return err }
+			by["steer"] = func() error { _, err := r.h.Steer(ctx, r.conv, host.Message{Content: c.in}); return err }
+		}
+		for how, do := range by {
+			if err := do(); host.CodeOf(err) != c.code || !strings.Contains(err.Error(), ": "+c.want) {
+				t.Errorf("%s: %v, want %s with %q", how, err, c.code, c.want)
+			}
+		}
+	}
+}

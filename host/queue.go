@@ -373,11 +373,20 @@ func (c *conversation) repeated(ctx context.Context, clientID string, origins ..
 }
 
 // content checks a message and separates the bytes of its attachments.
-func (h *Host) content(in []Content) ([]abi.Content, []store.Blob, error) {
+func (h *Host) content(in []Content) ([]abi.Content, []store.Blob, error) { return h.edited(nil, in) }
+
+// edited is content in which attachments of a turn can be named by their digest.
+func (h *Host) edited(of *turn, in []Content) ([]abi.Content, []store.Blob, error) {
 	var out []abi.Content
 	var blobs []store.Blob
-	text := 0
+	text, attachments := 0, 0
 	for i, b := range in {
+		if b.Type == abi.ContentImage || b.Type == abi.ContentFile {
+			attachments++
+		}
+		refuse := func(code Code, format string, args ...any) error {
+			return failField(code, "content", "%s "+format, append([]any{attachmentName(attachments, b.Name)}, args...)...)
+		}
 		switch b.Type {
 		case abi.ContentText:
 			if text += len(b.Text); text > h.cfg.MaxMessage {
@@ -387,14 +396,22 @@ func (h *Host) content(in []Content) ([]abi.Content, []store.Blob, error) {
 				out = append(out, abi.Content{Type: abi.ContentText, Text: b.Text})
 			}
 		case abi.ContentImage, abi.ContentFile:
+			if of != nil && b.Digest != "" && len(b.Bytes) == 0 {
+				j := slices.IndexFunc(of.content, func(o abi.Content) bool { return o.Type == b.Type && o.Digest == b.Digest })
+				if j < 0 {
+					return nil, nil, refuse(CodeInvalidArgument, "is to be kept, and the turn has none of this type with the digest %q.", b.Digest)
+				}
+				out = append(out, of.content[j])
+				continue
+			}
 			if len(b.Bytes) == 0 {
-				return nil, nil, failField(CodeEmptyMessage, "content", "Attachment %d has no bytes.", i+1)
+				return nil, nil, refuse(CodeEmptyMessage, "has no bytes.")
 			}
 			if len(b.Bytes) > h.cfg.MaxAttachment {
-				return nil, nil, failField(CodeMessageTooLarge, "content", "Attachment %d has %d bytes; at most %d are accepted.", i+1, len(b.Bytes), h.cfg.MaxAttachment)
+				return nil, nil, refuse(CodeMessageTooLarge, "has %d bytes; at most %d are accepted.", len(b.Bytes), h.cfg.MaxAttachment)
 			}
 			if b.Media == "" {
-				return nil, nil, failField(CodeInvalidArgument, "content", "Attachment %d has no media type.", i+1)
+				return nil, nil, refuse(CodeInvalidArgument, "has no media type.")
 			}
 			sum := sha256.Sum256(b.Bytes)
 			digest := "sha256:" + hex.EncodeToString(sum[:])
@@ -408,6 +425,15 @@ func (h *Host) content(in []Content) ([]abi.Content, []store.Blob, error) {
 		return nil, nil, &Error{Code: CodeEmptyMessage, Field: "content"}
 	}
 	return out, blobs, nil
+}
+
+// attachmentName names one of a message's attachments, which are counted apart from its
+// texts: a person sees what was attached, not the blocks.
+func attachmentName(n int, name string) string {
+	if name == "" {
+		return fmt.Sprintf("Attachment %d", n)
+	}
+	return fmt.Sprintf("Attachment %d (%s)", n, quoted(name))
 }
 
 // unsupported says what of a message the live session does not take, or "".

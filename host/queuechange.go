@@ -118,39 +118,6 @@ func (t *turn) expect(version int64) error {
 	return failField(CodeTurnChanged, "version", "Version %d was given, the turn is at %d.", version, t.Version)
 }
 
-// edited checks the content of an edit, in which attachments of the turn can be
-// named by their digest.
-func (h *Host) edited(t *turn, in []Content) ([]abi.Content, []store.Blob, error) {
-	var out []abi.Content
-	var blobs []store.Blob
-	text := 0
-	for i, b := range in {
-		if b.Type != abi.ContentText && b.Digest != "" && len(b.Bytes) == 0 {
-			j := slices.IndexFunc(t.content, func(o abi.Content) bool { return o.Type == b.Type && o.Digest == b.Digest })
-			if j < 0 {
-				return nil, nil, failField(CodeInvalidArgument, "content", "Block %d keeps the attachment %q, which the turn does not have.", i+1, b.Digest)
-			}
-			out = append(out, t.content[j])
-			continue
-		}
-		part, blob, err := h.content(in[i : i+1])
-		if err != nil {
-			if b.Type == abi.ContentText && CodeOf(err) == CodeEmptyMessage {
-				continue
-			}
-			return nil, nil, err
-		}
-		if text += len(b.Text); text > h.cfg.MaxMessage {
-			return nil, nil, failField(CodeMessageTooLarge, "content", "The text has more than %d bytes.", h.cfg.MaxMessage)
-		}
-		out, blobs = append(out, part...), append(blobs, blob...)
-	}
-	if len(out) == 0 {
-		return nil, nil, &Error{Code: CodeEmptyMessage, Field: "content"}
-	}
-	return out, blobs, nil
-}
-
 // CancelQueued takes a turn out of the queue. With a version, one that somebody has
 // edited or moved since is left there: what they wrote is not thrown away unread.
 // Cancelling twice is harmless.
