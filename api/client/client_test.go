@@ -3,6 +3,7 @@ package client_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -572,6 +573,38 @@ func TestAnExportThatBreaksOffIsNotTakenForWhole(t *testing.T) {
 	full := errors.New("the disk is full")
 	if err := c.Export(t.Context(), "x", failing{full}); !errors.Is(err, full) || host.CodeOf(err) != "" {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestAnExportThatADeletionOvertakesSaysSo(t *testing.T) {
+	for now, want := range map[host.Code]host.Code{
+		host.CodeUnknownConversation: host.CodeConversationDeleted,
+		host.CodeConversationDeleted: host.CodeConversationDeleted,
+		host.CodeStoreFailed:         host.CodeUnreachable,
+	} {
+		t.Run(string(now), func(t *testing.T) {
+			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if strings.HasSuffix(r.URL.Path, "/export") {
+					w.Header().Set("Content-Type", host.MediaLines)
+					_, _ = io.WriteString(w, "{}\n")
+					_ = http.NewResponseController(w).Flush()
+					panic(http.ErrAbortHandler)
+				}
+				w.Header().Set("Content-Type", host.MediaProblem)
+				w.WriteHeader(host.StatusOf(now))
+				_ = json.NewEncoder(w).Encode(host.Problem{Code: now, Status: host.StatusOf(now)})
+			}))
+			defer srv.Close()
+			c, err := client.New(srv.URL, client.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			closing(t, c)
+			var out bytes.Buffer
+			if err := c.Export(t.Context(), "x", &out); host.CodeOf(err) != want || out.String() != "{}\n" {
+				t.Errorf("%v, %q", err, out.String())
+			}
+		})
 	}
 }
 

@@ -196,7 +196,7 @@ func (c *Client) Manifest(ctx context.Context, harness string) (abi.Manifest, er
 
 // Export writes the journal of a conversation as JSON lines. After an error what
 // was written is only a part of it; host_unreachable says that the connection
-// broke.
+// broke, conversation_deleted why it did.
 func (c *Client) Export(ctx context.Context, conversation string, w io.Writer) error {
 	rt := c.routes["exportConversation"]
 	res, err := c.send(ctx, &rt, "", nil, "", []string{conversation})
@@ -214,11 +214,21 @@ func (c *Client) Export(ctx context.Context, conversation string, w io.Writer) e
 		case ctx.Err() != nil:
 			return ctx.Err()
 		case from.err != nil:
-			return unreachable(from.err)
+			return c.exportBroke(ctx, conversation, from.err)
 		}
 		return err
 	}
 	return nil
+}
+
+// exportBroke is why an export broke off. Its status was sent long before, and an orderly
+// end would look like all of the journal: whether a deletion ended it is asked for.
+func (c *Client) exportBroke(ctx context.Context, conversation string, err error) error {
+	_, now := c.Conversation(ctx, conversation)
+	if code := host.CodeOf(now); code == host.CodeUnknownConversation || code == host.CodeConversationDeleted {
+		return &host.Error{Code: host.CodeConversationDeleted, Err: err}
+	}
+	return unreachable(err)
 }
 
 // source tells the errors of reading from those of writing.

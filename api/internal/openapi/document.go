@@ -130,7 +130,7 @@ var successes = map[string]string{
 	host.MediaEvents: "A stream of server-sent events that goes on until the client leaves: the id is the number of the event, the event its type, " +
 		"the data its JSON. Lines that begin with a colon only show that the stream lives. A subscriber that does not read is dropped; it goes on " +
 		"after the last number it received. The event \"" + host.EndOfStream + "\", with an EndEvent as its data, tells that the host closes.",
-	host.MediaLines: "The journal, one event a line. A connection that breaks off means that the journal is not complete.",
+	host.MediaLines: "The journal, one event a line. A connection that breaks off means that the journal is not complete; when the conversation is unknown then, it was deleted meanwhile.",
 }
 
 func parameters(rt *host.Route) (out []any) {
