@@ -40,8 +40,9 @@ type erasure struct {
 //
 // It returns once nothing is left in the data file and its log. From one moment on,
 // which is one transaction, the conversation is gone for everybody, also when the
-// process dies then or ctx ends: the rest is removed by itself, in parts. What the
-// harness keeps of it is the harness's and stays, as do backups of the data folder.
+// process dies then or ctx ends: the rest is removed by itself, in parts. Its room in the
+// data file is used again; the file does not get shorter. What the harness keeps of it is
+// the harness's and stays, as do backups of the data folder.
 //
 // Errors: unfinished_work, unknown_conversation, those of the store, and exit_unproven
 // when its process could not be ended. The conversation stays then: with store_full

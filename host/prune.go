@@ -36,7 +36,8 @@ type Pruned struct {
 // removed counts as one that used tools, see Retry.
 //
 // It returns once nothing of what was removed is left in the data file and its log; when
-// ctx ends before, the rest goes by itself.
+// ctx ends before, the rest goes by itself. The room is used again; the file does not get
+// shorter.
 //
 // Errors: unknown_conversation, invalid_argument.
 func (h *Host) Prune(ctx context.Context, conversation string, r PruneRequest) (Pruned, error) {

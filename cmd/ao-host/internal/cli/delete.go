@@ -24,7 +24,8 @@ a terminal it is asked about; elsewhere --yes must be given.
 
 While a turn runs, messages wait or a card is open, it is refused; --unfinished
 stops what runs and deletes the rest with it. Files in the project stay, and so
-does what the harness itself keeps, and the backups in the data folder.
+does what the harness itself keeps, and the backups in the data folder. The room
+in the data file is used again; the file does not get shorter.
 
 ` + howNamed,
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -26,7 +26,8 @@ terminal; elsewhere --yes must be given.
 
 What is not finished stays, and so does all since the beginning of a turn that a
 card or a plan is open of. The turns stay too, with what you sent. The agent
-forgets nothing: what the harness itself keeps is not touched.
+forgets nothing: what the harness itself keeps is not touched. The room in the
+data file is used again; the file does not get shorter.
 
 ` + howNamed,
 		Example: `  ao-host prune --older-than 90d
