@@ -47,6 +47,90 @@ func crashRig(dir string) host.Config {
 	return cfg
 }
 
+// crashDir is a folder for crashMain whose harness follows a script.
+func crashDir(t testing.TB, script string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, d := range []string{"home", "project"} {
+		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, "home", "scripted.json"), []byte(script), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// recovered opens a host on what a killed one left in such a folder.
+func recovered(t testing.TB, dir string) *rig {
+	t.Helper()
+	r := &rig{t: t, dir: filepath.Join(dir, "data"), cwd: filepath.Join(dir, "project"), home: filepath.Join(dir, "home"), cfg: crashRig(dir), conv: "c1"}
+	r.open()
+	t.Cleanup(r.close)
+	return r
+}
+
+// stored changes the store of a host that is closed.
+func (r *rig) stored(changes ...func(context.Context, *store.Tx) error) {
+	r.t.Helper()
+	ctx := r.t.Context()
+	st, err := store.Open(ctx, r.dir, store.Options{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	err = st.Write(ctx, func(tx *store.Tx) error {
+		for _, change := range changes {
+			if err := change(ctx, tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := errors.Join(err, st.Close()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func rewrite(turn string, change func(*store.Turn)) func(context.Context, *store.Tx) error {
+	return func(ctx context.Context, tx *store.Tx) error {
+		row, err := tx.Turn(ctx, turn)
+		if err != nil {
+			return err
+		}
+		change(&row)
+		return tx.UpdateTurn(ctx, row)
+	}
+}
+
+// undo makes a turn one that has not begun.
+func undo(turn string, state store.TurnState) func(context.Context, *store.Tx) error {
+	return rewrite(turn, func(row *store.Turn) {
+		row.State, row.StartedAt, row.EndedAt, row.Evidence = state, time.Time{}, time.Time{}, ""
+	})
+}
+
+// unseen makes a turn one that is not in the harness's history.
+func unseen(turn string) func(context.Context, *store.Tx) error {
+	return rewrite(turn, func(row *store.Turn) { row.ClientID = "never-seen" })
+}
+
+// reopen leaves the generation of a turn open, as when the host dies.
+func reopen(turn string) func(context.Context, *store.Tx) error {
+	return func(ctx context.Context, tx *store.Tx) error {
+		row, err := tx.Turn(ctx, turn)
+		if err != nil {
+			return err
+		}
+		g, err := tx.Generation(ctx, row.ConversationID, row.Generation)
+		if err != nil {
+			return err
+		}
+		g.ExitedAt, g.Exit = time.Time{}, nil
+		return tx.UpdateGeneration(ctx, g)
+	}
+}
+
 // crashMain opens the host, sends one message with the client id "m1" and prints
 // each journal event, until it is killed.
 func crashMain(dir string) int {
@@ -191,15 +275,7 @@ func TestRule20_KillingTheHostLosesNothingAcceptedAndSendsNothingTwice(t *testin
 		},
 	} {
 		t.Run(p.name, func(t *testing.T) {
-			dir := t.TempDir()
-			for _, d := range []string{"home", "project"} {
-				if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if err := os.WriteFile(filepath.Join(dir, "home", "scripted.json"), []byte(p.script), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			dir := crashDir(t, p.script)
 			killAt(t, dir, p.see)
 
 			if p.name == "accepted" {
@@ -209,9 +285,7 @@ func TestRule20_KillingTheHostLosesNothingAcceptedAndSendsNothingTwice(t *testin
 					t.Fatal(err)
 				}
 			}
-			r := &rig{t: t, dir: filepath.Join(dir, "data"), cwd: filepath.Join(dir, "project"), home: filepath.Join(dir, "home"), cfg: crashRig(dir), conv: "c1"}
-			r.open()
-			t.Cleanup(r.close)
+			r := recovered(t, dir)
 			turns, err := r.h.Turns(t.Context(), "c1")
 			if err != nil || len(turns) != 1 {
 				t.Fatalf("turns after the crash: %+v, %v", turns, err)
@@ -253,39 +327,7 @@ func TestRule20_AnUncertainDeliveryIsSettledByTheHarnessesHistory(t *testing.T) 
 	lost := r.send("Lost")
 	r.untilTurn(lost.ID, host.TurnCompleted)
 	r.close()
-
-	st, err := store.Open(t.Context(), r.dir, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = st.Write(t.Context(), func(tx *store.Tx) error {
-		for _, id := range []string{kept.ID, lost.ID} {
-			row, err := tx.Turn(t.Context(), id)
-			if err != nil {
-				return err
-			}
-			row.State, row.StartedAt, row.EndedAt, row.Evidence = store.TurnDispatched, time.Time{}, time.Time{}, ""
-			if id == lost.ID {
-				row.ClientID = "never-seen"
-			}
-			if err := tx.UpdateTurn(t.Context(), row); err != nil {
-				return err
-			}
-		}
-		// The generation is open, as when the host died.
-		g, err := tx.Generation(t.Context(), r.conv, 1)
-		if err != nil {
-			return err
-		}
-		g.ExitedAt, g.Exit = time.Time{}, nil
-		return tx.UpdateGeneration(t.Context(), g)
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := st.Close(); err != nil {
-		t.Fatal(err)
-	}
+	r.stored(undo(kept.ID, store.TurnDispatched), undo(lost.ID, store.TurnDispatched), unseen(lost.ID), reopen(kept.ID))
 
 	r.open()
 	for _, id := range []string{kept.ID, lost.ID} {
@@ -314,31 +356,7 @@ func TestRule20_WhatWaitsBehindAnUncertainDeliveryIsHeldAcrossStartsThatSettleNo
 	r.untilTurn(sent.ID, host.TurnCompleted)
 	r.untilTurn(waits.ID, host.TurnCompleted)
 	r.close()
-	st, err := store.Open(t.Context(), r.dir, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = st.Write(t.Context(), func(tx *store.Tx) error {
-		for id, state := range map[string]store.TurnState{sent.ID: store.TurnDispatched, waits.ID: store.TurnQueued} {
-			row, err := tx.Turn(t.Context(), id)
-			if err != nil {
-				return err
-			}
-			row.State, row.StartedAt, row.EndedAt, row.Evidence = state, time.Time{}, time.Time{}, ""
-			if err := tx.UpdateTurn(t.Context(), row); err != nil {
-				return err
-			}
-		}
-		g, err := tx.Generation(t.Context(), r.conv, 1)
-		if err != nil {
-			return err
-		}
-		g.ExitedAt, g.Exit = time.Time{}, nil
-		return tx.UpdateGeneration(t.Context(), g)
-	})
-	if err := errors.Join(err, st.Close()); err != nil {
-		t.Fatal(err)
-	}
+	r.stored(undo(sent.ID, store.TurnDispatched), undo(waits.ID, store.TurnQueued), reopen(sent.ID))
 	r.cfg.LeaveIdle = true
 	r.open()
 	if q := r.controls().Queue; !q.Held || q.Reason != host.CodeUncertainDelivery {
@@ -390,22 +408,10 @@ func TestRule20_ATurnTheAgentBeganIsNotRunAgainForBeingAbsentFromTheHistory(t *t
 	begun := r.send("Begun")
 	r.untilTurn(begun.ID, host.TurnCompleted)
 	r.close()
-	st, err := store.Open(t.Context(), r.dir, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = st.Write(t.Context(), func(tx *store.Tx) error {
-		row, err := tx.Turn(t.Context(), begun.ID)
-		if err != nil {
-			return err
-		}
-		// As a fault of the binding leaves it, and the history has lost it.
-		row.State, row.ErrorCode, row.ClientID = store.TurnUncertain, string(host.CodeBindingFault), "never-seen"
-		return tx.UpdateTurn(t.Context(), row)
-	})
-	if err := errors.Join(err, st.Close()); err != nil {
-		t.Fatal(err)
-	}
+	// As a fault of the binding leaves it, and the history has lost it.
+	r.stored(rewrite(begun.ID, func(row *store.Turn) {
+		row.State, row.ErrorCode = store.TurnUncertain, string(host.CodeBindingFault)
+	}), unseen(begun.ID))
 	r.open()
 	next := r.send("And now")
 	r.untilTurn(next.ID, host.TurnCompleted)
@@ -419,17 +425,9 @@ func TestRule20_ATurnTheAgentBeganIsNotRunAgainForBeingAbsentFromTheHistory(t *t
 
 func TestRule21a_AfterACrashTheOldHarnessIsGoneBeforeANewOneStarts(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	for _, d := range []string{"home", "project"} {
-		if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
 	// This one ignores both SIGTERM and the end of its input.
 	script := `{"turns":[{"when":{"turn":1},"steps":[{"ignore_sigterm":true},{"ignore_eof":true},{"say":"Still here."},{"hang":true}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`
-	if err := os.WriteFile(filepath.Join(dir, "home", "scripted.json"), []byte(script), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	dir := crashDir(t, script)
 	pid := 0
 	killAt(t, dir, func(l string) bool {
 		var ev struct {
@@ -446,9 +444,7 @@ func TestRule21a_AfterACrashTheOldHarnessIsGoneBeforeANewOneStarts(t *testing.T)
 	if !alive(pid) {
 		t.Fatal("the harness died with its host; there is nothing to prove")
 	}
-	r := &rig{t: t, dir: filepath.Join(dir, "data"), cwd: filepath.Join(dir, "project"), home: filepath.Join(dir, "home"), cfg: crashRig(dir), conv: "c1"}
-	r.open()
-	t.Cleanup(r.close)
+	r := recovered(t, dir)
 	next := r.send("Go on")
 	r.untilTurn(next.ID, host.TurnCompleted)
 	if alive(pid) {

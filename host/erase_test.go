@@ -262,16 +262,8 @@ func TestAKilledHostLeavesAConversationThatWasBeingDeletedThereOrGone(t *testing
 		at   string
 		wait time.Duration
 	}{{"deleting", 0}, {"deleting", 5 * time.Millisecond}, {"deleting", 30 * time.Millisecond}, {"deleted", 0}} {
-		dir := t.TempDir()
-		for _, d := range []string{"home", "project"} {
-			if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
-				t.Fatal(err)
-			}
-		}
 		script := `{"turns":[{"when":{"turn":1},"steps":[{"say":"` + trace + `"},{"wait_interrupt":true}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`
-		if err := os.WriteFile(filepath.Join(dir, "home", "scripted.json"), []byte(script), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		dir := crashDir(t, script)
 		var seen struct{ PID int }
 		killAt(t, dir, func(l string) bool {
 			if strings.Contains(l, `"deleting"`) {
@@ -283,8 +275,7 @@ func TestAKilledHostLeavesAConversationThatWasBeingDeletedThereOrGone(t *testing
 			time.Sleep(c.wait)
 			return true
 		}, crashEraseEnv+"=1")
-		r := &rig{t: t, dir: filepath.Join(dir, "data"), cwd: filepath.Join(dir, "project"), home: filepath.Join(dir, "home"), cfg: crashRig(dir), conv: "c1"}
-		r.open()
+		r := recovered(t, dir)
 		_, err := r.h.Conversation(t.Context(), "c1")
 		switch {
 		case err == nil && c.at != "deleted":

@@ -1,6 +1,7 @@
 package host_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -15,22 +16,15 @@ func TestAReaderWhoseNumberIsNotOfThisJournalIsToldToReadAnew(t *testing.T) {
 	turn := w.send("Go")
 	w.untilTurn(turn.ID, host.TurnCompleted)
 	w.close()
-	st, err := store.Open(t.Context(), w.dir, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
 	var last uint64
-	err = st.Write(t.Context(), func(tx *store.Tx) error {
-		row, err := tx.Conversation(t.Context(), w.conv)
+	w.stored(func(ctx context.Context, tx *store.Tx) error {
+		row, err := tx.Conversation(ctx, w.conv)
 		if err != nil {
 			return err
 		}
 		last, row.JournalFloor = row.LastSeq, 2
-		return tx.UpdateConversation(t.Context(), row)
+		return tx.UpdateConversation(ctx, row)
 	})
-	if err := errors.Join(err, st.Close()); err != nil {
-		t.Fatal(err)
-	}
 	w.open()
 	w.serve(w.h.Handler())
 	first := func(after uint64) (host.Event, error) {

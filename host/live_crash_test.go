@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aoagents/ao-host/host"
 	"github.com/aoagents/ao-host/lab"
@@ -238,28 +237,5 @@ func (l *live) tear(clientID string) {
 // uncertain leaves a turn in the store as a host does that dies after the write.
 func (l *live) uncertain(id string) {
 	l.t.Helper()
-	ctx := l.t.Context()
-	st, err := store.Open(ctx, l.dir, store.Options{})
-	if err != nil {
-		l.t.Fatal(err)
-	}
-	err = st.Write(ctx, func(tx *store.Tx) error {
-		row, err := tx.Turn(ctx, id)
-		if err != nil {
-			return err
-		}
-		row.State, row.StartedAt, row.EndedAt, row.Evidence = store.TurnDispatched, time.Time{}, time.Time{}, ""
-		if err := tx.UpdateTurn(ctx, row); err != nil {
-			return err
-		}
-		g, err := tx.Generation(ctx, l.conv, row.Generation)
-		if err != nil {
-			return err
-		}
-		g.ExitedAt, g.Exit = time.Time{}, nil
-		return tx.UpdateGeneration(ctx, g)
-	})
-	if err := errors.Join(err, st.Close()); err != nil {
-		l.t.Fatal(err)
-	}
+	l.stored(undo(id, store.TurnDispatched), reopen(id))
 }

@@ -1,14 +1,12 @@
 package host_test
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/host"
@@ -23,28 +21,14 @@ func TestQ8_ARetryLooksAtAllThatATurnDidWhichWasPutBackIntoTheQueue(t *testing.T
 	turn := r.send("Deploy it")
 	r.untilTurn(turn.ID, host.TurnCompleted)
 	r.close()
-	st, err := store.Open(t.Context(), r.dir, store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	err = st.Write(t.Context(), func(tx *store.Tx) error {
-		row, err := tx.Turn(t.Context(), turn.ID)
-		if err != nil {
-			return err
-		}
-		// As the crash of a host leaves a message that never arrived.
-		row.State, row.StartedAt, row.EndedAt, row.Evidence, row.ClientID = store.TurnDispatched, time.Time{}, time.Time{}, "", "never-seen"
-		return tx.UpdateTurn(t.Context(), row)
-	})
-	if err := errors.Join(err, st.Close()); err != nil {
-		t.Fatal(err)
-	}
+	// As the crash of a host leaves a message that never arrived.
+	r.stored(undo(turn.ID, store.TurnDispatched), unseen(turn.ID))
 	r.open()
 	if _, err := r.h.Probe(t.Context(), r.conv); err != nil {
 		t.Fatal(err)
 	}
 	r.untilTurn(turn.ID, host.TurnCompleted)
-	_, err = r.h.Retry(t.Context(), r.conv, turn.ID, host.RetryRequest{})
+	_, err := r.h.Retry(t.Context(), r.conv, turn.ID, host.RetryRequest{})
 	wantCode(t, err, host.CodeRetryRepeatsWork)
 }
 

@@ -527,15 +527,7 @@ func TestRule20_KillingTheHostAtAnyMomentLosesNothingAcceptedAndRepeatsNothing(t
 	t.Parallel()
 	s, _ := newStress(t)
 	s.close()
-	base := t.TempDir()
-	for _, d := range []string{"home", "project"} {
-		if err := os.Mkdir(filepath.Join(base, d), 0o700); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(base, "home", "scripted.json"), []byte(stressScript), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	base := crashDir(t, stressScript)
 	rounds := 3
 	if n, err := strconv.Atoi(os.Getenv(roundsEnv)); err == nil {
 		rounds = n
