@@ -38,10 +38,10 @@ const maxBroken = 5
 // RoundTrip sends a request, again for as long as daemons may take each other's
 // place: one that ends refuses it and still says for a while who it is.
 func (r *reviving) RoundTrip(req *http.Request) (*http.Response, error) {
-	giveUp := time.Now().Add(lockPatience)
-	for broken := 0; ; {
+	broken := 0
+	for waited := time.Duration(0); ; waited += pollInterval {
 		res, err := r.base.RoundTrip(req)
-		if req.Context().Err() != nil || time.Now().After(giveUp) {
+		if req.Context().Err() != nil || waited >= lockPatience {
 			return res, err
 		}
 		switch fateOf(res, err) {

@@ -40,7 +40,8 @@ func (e *RunningError) Error() string {
 
 func processName(pid int) string { return fmt.Sprintf("Process %d", pid) }
 
-// lockPatience is how long a new daemon waits for one that ends; tests wait less.
+// lockPatience is how long a new daemon waits for one that ends, in pauses between
+// looks; tests wait less.
 var lockPatience = 20 * time.Second
 
 const (
@@ -108,8 +109,7 @@ func Serve(ctx context.Context, cfg Config) (err error) {
 // waitLock takes the lock. A daemon that is about to end is waited for; one that
 // answers is the daemon.
 func (f folder) waitLock(ctx context.Context) (*lock, error) {
-	giveUp := time.Now().Add(lockPatience)
-	for {
+	for waited := time.Duration(0); ; waited += pollInterval {
 		l, err := f.tryLock()
 		if l != nil || err != nil {
 			return l, err
@@ -117,7 +117,7 @@ func (f folder) waitLock(ctx context.Context) (*lock, error) {
 		if c, info, err := f.ask(ctx); err == nil {
 			return nil, errors.Join(&RunningError{info}, c.Close(ctx))
 		}
-		if time.Now().After(giveUp) {
+		if waited >= lockPatience {
 			return nil, f.busyError()
 		}
 		if err := pause(ctx, pollInterval); err != nil {

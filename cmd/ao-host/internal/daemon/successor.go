@@ -19,10 +19,9 @@ var successorPatience = 3 * time.Second
 // lock one ends or begins, and it is waited for; after that for another moment of
 // patience. Then the error is [ErrNotRunning].
 func (f folder) awaitDaemon(ctx context.Context, patience time.Duration) (Info, error) {
-	began := time.Now()
-	// Time that a busy machine takes for one look is not patience: the next daemon
-	// needs its share of it too.
-	var waited time.Duration
+	// Only the pauses are counted: while a busy machine takes its time for a look, the
+	// daemon that is waited for gets no further either.
+	var held, free time.Duration
 	for {
 		c, info, err := f.connect(ctx)
 		if err == nil {
@@ -31,15 +30,16 @@ func (f folder) awaitDaemon(ctx context.Context, patience time.Duration) (Info, 
 		if !errors.Is(err, ErrNotRunning) {
 			return info, err
 		}
-		switch held := f.held(); {
-		case held && time.Since(began) > lockPatience:
+		switch somebody := f.held(); {
+		case somebody && held >= lockPatience:
 			return info, f.busyError()
-		case held:
-			waited = 0
-		case waited >= patience:
+		case somebody:
+			held += pollInterval
+			free = 0
+		case free >= patience:
 			return info, err
 		default:
-			waited += pollInterval
+			free += pollInterval
 		}
 		if err := pause(ctx, pollInterval); err != nil {
 			return info, err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/daemon"
 	"github.com/aoagents/ao-host/host"
+	"github.com/aoagents/ao-host/internal/lockfile"
 )
 
 // One client goes on over all the daemons that follow each other, and so do new
@@ -286,6 +287,35 @@ func TestADaemonIsLookedForAgainHoweverLongALookTook(t *testing.T) {
 	if conv, err := c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: "/p"}); err != nil || conv.ID != "made" {
 		t.Errorf("%+v %v", conv, err)
 	}
+}
+
+// The same of one that has the lock: it begins or ends, as slowly as the machine is.
+func TestADaemonThatHasTheLockIsAskedAgainHoweverLongALookTook(t *testing.T) {
+	t.Cleanup(daemon.LockPatience(time.Nanosecond))
+	dir := newFolder(t)
+	var looks atomic.Int64
+	looks.Store(3)
+	listening(t, dir, func(w http.ResponseWriter, _ *http.Request) {
+		if looks.Add(-1) >= 0 {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Type", host.MediaJSON)
+		_ = json.NewEncoder(w).Encode(host.VersionInfo{Version: host.Version()})
+	})
+	f, err := os.OpenFile(filepath.Join(dir, daemon.LockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if ok, err := lockfile.Take(f); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	ctx := patient(t)
+	c, _, err := daemon.Running(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close(ctx)
 }
 
 func TestWhoOnlyReadsIsToldOfADaemonThatHasNoSuccessorAndStartsNone(t *testing.T) {
