@@ -148,7 +148,11 @@ func TestLiveClaudePlanQuestionAnswerReviewImplement(t *testing.T) {
 
 func TestLiveClaudeRule14_ACancelledPermissionEndsTheTurnAndTheNextOneRuns(t *testing.T) {
 	eachClaude(t, func(t *testing.T, version string) {
-		a := startClaude(t, version, lab.ClaudeOptions{}, calls("toolu_run", "Bash", writeColour), says("next"))
+		a := startClaude(t, version, lab.ClaudeOptions{},
+			model.Step{Match: model.Match{LastUser: "again"}, Reply: []model.Action{model.Text("next")}}, calls("toolu_run", "Bash", writeColour),
+			// Where the cancel takes its time within Claude it goes on without the command
+			// until then.
+			model.Step{Match: model.Match{Result: "toolu_run"}, Reply: []model.Action{{Hang: true}}})
 		a.open()
 		a.set("mode", "default")
 		p := a.prompt("go")
