@@ -74,3 +74,37 @@ func TestTheDetailsOfManyToolCallsAreKeptWithinABound(t *testing.T) {
 		t.Errorf("item %+v", x)
 	}
 }
+
+func TestC6_C8_APermissionForACallThatIsTooLongToBeShownNamesItsFilesAndSaysSo(t *testing.T) {
+	long := strings.Repeat("x", 300_000)
+	diff := `"kind":"edit","content":[{"type":"diff","path":"/w/secrets.env","newText":"` + long + `"}]`
+	const rest = `Not all of it can be shown here; the item "c" has the rest.`
+	for name, c := range map[string]struct {
+		told, asked, want string
+		// others are calls of which more was told since.
+		others int
+	}{
+		"a diff":                 {diff, ``, rest + ` Its files: /w/secrets.env.`, 0},
+		"emptied in the request": {`"rawInput":{"command":"` + long + `"},` + diff, `,"rawInput":{},"content":[]`, rest + ` Its files: /w/secrets.env.`, 0},
+		"a command":              {`"kind":"execute","rawInput":{"command":"` + long + `"}`, ``, rest, 0},
+		"with words":             {`"kind":"execute","rawInput":{"command":"` + long + `"}`, `,"content":[{"type":"content","content":{"type":"text","text":"It must."}}]`, `It must. ` + rest, 0},
+		"of many":                {`"kind":"edit","locations":[{"path":"/w/a"}]`, ``, rest + ` Its files: /w/a.`, 14},
+		"told anew":              {diff, `,"content":[{"type":"diff","path":"/w/a","newText":"x"}]`, ``, 0},
+		"none":                   {`"kind":"edit","rawInput":{}`, ``, ``, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := begin(t, claudeAgent, abi.Settings{})
+			update := func(id, with string) {
+				r.Notify("session/update", `{"sessionId":"s-1","update":{"sessionUpdate":"tool_call","toolCallId":"`+id+`","title":"Edit","status":"pending",`+with+`}}`)
+			}
+			update("c", c.told)
+			for n := range c.others {
+				update(fmt.Sprint("o", n), `"rawInput":{"a":"`+long[:200_000]+`"}`)
+			}
+			_, effects := r.Ask("7", "session/request_permission", `{"sessionId":"s-1","toolCall":{"toolCallId":"c"`+c.asked+`},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`)
+			if x := acptest.One(t, effects, acptest.Opened); x.Text != c.want || x.Title != "Edit" {
+				t.Errorf("the card is %q %.300q, want %q", x.Title, x.Text, c.want)
+			}
+		})
+	}
+}

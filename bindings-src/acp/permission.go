@@ -34,7 +34,7 @@ func (r *Reducer) askPermission(m *abi.Message, out *guest.Effects) {
 	options = lists.Unique(options, func(o *Option) string { return o.ID })
 	q.Tool = u.tool
 	t := r.describedTool(&q, &u)
-	call := t.call()
+	call, lost := t.call(), *t
 	r.trim(t)
 	if r.d.Review != nil && r.cameFromUs(&q) {
 		if decisions, ok := r.d.Review(call, options); ok {
@@ -56,6 +56,7 @@ func (r *Reducer) askPermission(m *abi.Message, out *guest.Effects) {
 		x.Text = Text(call.Input, FieldDescription)
 	}
 	x.Text += b.Told(x.Text)
+	x.Text += lost.untold(x.Text)
 	content := []byte(nil)
 	if rich {
 		content = call.Content

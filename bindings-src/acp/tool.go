@@ -20,7 +20,11 @@ type ToolCall struct {
 type tool struct {
 	id, name, title, kind, status     string
 	input, output, content, locations string
-	turn, child                       string
+	// paths are the files it names, as far as there is room; lost is what else was told of
+	// it and is kept no more.
+	paths       string
+	lost        int64
+	turn, child string
 	// session is the one of a child that has it, "" for ours.
 	session string
 	// declined: a person refused it.
@@ -30,6 +34,13 @@ type tool struct {
 	// own: it was begun in the turn that the agent runs by itself.
 	own bool
 }
+
+// What is lost of a tool call.
+const (
+	lostInput int64 = 1 << iota
+	lostContent
+	lostLocations
+)
 
 func (t *tool) walk(w *savedstate.Walker) {
 	w.Str("id", &t.id)
@@ -41,6 +52,8 @@ func (t *tool) walk(w *savedstate.Walker) {
 	w.Str("output", &t.output)
 	w.Str("content", &t.content)
 	w.Str("locations", &t.locations)
+	w.Str("paths", &t.paths)
+	w.Int("lost", &t.lost)
 	w.Str("turn", &t.turn)
 	w.Str("child", &t.child)
 	w.Str("session", &t.session)
@@ -170,33 +183,47 @@ func (r *Reducer) merge(t *tool, u *update) bool {
 	if u.status != "" {
 		t.status = u.status
 	}
-	set := func(to *string, raw []byte) {
-		if present(raw) {
-			*to = string(raw)
-		}
-	}
-	if string(u.rawInput) != "{}" || t.input == "" {
+	set := func(to *string, raw []byte, empty string, lost int64) {
 		// A request repeats the call with an empty input where an update told it (seen
 		// on the adapter 0.101.0).
-		set(&t.input, u.rawInput)
+		if present(raw) && (string(raw) != empty || *to == "" && t.lost&lost == 0) {
+			*to = string(raw)
+			t.lost &^= lost
+		}
 	}
-	set(&t.output, u.rawOutput)
-	if string(u.content) != "[]" || t.content == "" {
-		set(&t.content, u.content)
-	}
-	if string(u.locations) != "[]" || t.locations == "" {
-		set(&t.locations, u.locations)
+	set(&t.input, u.rawInput, "{}", lostInput)
+	set(&t.output, u.rawOutput, "", 0)
+	set(&t.content, u.content, "[]", lostContent)
+	set(&t.locations, u.locations, "[]", lostLocations)
+	for _, raw := range [][]byte{u.content, u.locations} {
+		if p := pathsIn(raw); p != "" {
+			t.paths = p
+		}
 	}
 	return *t != before
 }
 
+// pathsIn lists the files of a tool call's content, which are those of its diffs, or of
+// its locations.
+func pathsIn(raw []byte) string {
+	names := lists.Names{Room: maxToolPaths}
+	var d jsonwire.Decoder
+	d.Reset(raw)
+	for ok := d.BeginArray(); ok && d.NextElem(); {
+		EachKey(&d, func(k []byte, d *jsonwire.Decoder) {
+			if string(k) == FieldPath && d.Kind() == jsonwire.String {
+				names.Add(d.Bytes())
+			} else {
+				d.Skip()
+			}
+		})
+	}
+	return names.String()
+}
+
 // trim drops what is too large to be kept for later updates.
 func (r *Reducer) trim(t *tool) {
-	for _, s := range []*string{&t.input, &t.output, &t.content, &t.locations} {
-		if len(*s) > maxToolBytes {
-			*s = ""
-		}
-	}
+	t.lose(maxToolBytes)
 	if finished(t.status) {
 		// Nothing refers to what a finished call did.
 		t.output, t.content = "", ""
@@ -212,7 +239,46 @@ func (r *Reducer) trim(t *tool) {
 }
 
 // forget drops the details of a call: later updates only need to find its place.
-func (t *tool) forget() { t.input, t.output, t.content, t.locations = "", "", "", "" }
+func (t *tool) forget() { t.lose(0) }
+
+// lose drops what has more bytes than may be kept, and notes that it was there: a
+// permission may be asked for it.
+func (t *tool) lose(kept int) {
+	drop := func(s *string, part int64) {
+		if len(*s) > kept {
+			*s = ""
+			t.lost |= part
+		}
+	}
+	drop(&t.input, lostInput)
+	drop(&t.output, 0)
+	drop(&t.content, lostContent)
+	drop(&t.locations, lostLocations)
+}
+
+// untold is what a person is told who is asked about a call of which something is kept
+// no more (C6, C8), with a space before it where it follows other text.
+func (t *tool) untold(before string) string {
+	if t.lost == 0 {
+		return ""
+	}
+	s := "Not all of it can be shown here; the item \"" + t.itemID() + "\" has the rest."
+	if t.lost&(lostContent|lostLocations) != 0 && t.paths != "" {
+		s += " Its files: " + t.paths + "."
+	}
+	if before != "" {
+		s = " " + s
+	}
+	return s
+}
+
+// itemID is the id of the item that shows a call.
+func (t *tool) itemID() string {
+	if t.child != "" {
+		return t.child + "/" + t.id
+	}
+	return t.id
+}
 
 // closeTools drops the details of the calls of a turn that is over; late updates only
 // need to find their place. A stop cuts off those that run.
@@ -227,12 +293,9 @@ func (r *Reducer) closeTools(turn string, stopped bool) {
 
 // item shows a tool call.
 func (t *tool) item() abi.Item {
-	x := abi.Item{Turn: t.turn, ID: t.id, Child: t.child, Type: abi.ItemTool, Title: t.title, Native: t.name, Status: abi.ItemRunning}
+	x := abi.Item{Turn: t.turn, ID: t.itemID(), Child: t.child, Type: abi.ItemTool, Title: t.title, Native: t.name, Status: abi.ItemRunning}
 	if x.Native == "" {
 		x.Native = t.kind
-	}
-	if t.child != "" {
-		x.ID = t.child + "/" + t.id
 	}
 	switch t.status {
 	case EnumToolCallStatusCompleted:

@@ -91,14 +91,18 @@ func (r *Reducer) askCommand(m *abi.Message, out *guest.Effects) {
 func (r *Reducer) askEdit(m *abi.Message, out *guest.Effects) {
 	a := readApproval(&r.dec, m.Params)
 	q := request{method: m.Method, thread: a.thread, turn: a.turn}
-	changes := r.pendingEdit(a.thread, a.item)
 	x := abi.Interaction{
 		Type: abi.InteractionPermission, Blocking: true, NativeItem: a.item,
 		Title: "Change files", Tool: "edit", Text: a.reason,
 	}
-	if paths := changedPaths(changes); paths != "" {
+	changes, paths, missing := r.editOf(&a)
+	if paths != "" {
 		x.Title += ": " + paths
 	}
+	if x.Text != "" && missing != "" {
+		x.Text += " "
+	}
+	x.Text += missing
 	var root []byte
 	if a.root != "" {
 		root = jsonwire.AppendString(nil, a.root)
@@ -108,6 +112,24 @@ func (r *Reducer) askEdit(m *abi.Message, out *guest.Effects) {
 		EnumFileChangeApprovalDecisionAccept, EnumFileChangeApprovalDecisionAcceptForSession,
 		EnumFileChangeApprovalDecisionDecline, EnumFileChangeApprovalDecisionCancel)
 	r.ask(&q, &x, m, out)
+}
+
+// editOf is what an approval of an edit is about, and what a person is told where it
+// cannot be shown (C6, C8).
+func (r *Reducer) editOf(a *approval) (changes []byte, paths, missing string) {
+	item := a.item
+	if at := r.scopeOf([]byte(a.thread)); at.child != "" {
+		item = childItem(at.child, item)
+	}
+	e := r.pendingEdit(a.thread, a.item)
+	switch {
+	case e == nil:
+		return nil, "", "What would change is not known here; the item \"" + item + "\" may tell it."
+	case e.changes == "":
+		return nil, e.paths, "The changes are too long to be shown here; the item \"" + item + "\" has them."
+	}
+	changes = []byte(e.changes)
+	return changes, changedPaths(changes, 0), ""
 }
 
 // offered fills the decisions from the request's list, or from the names given

@@ -91,3 +91,52 @@ func TestRequestsWhoseEndIsNeverConfirmedAreForgotten(t *testing.T) {
 	}
 	one(t, r.answer(first, abi.Reply{Decision: "accept"}), reply)
 }
+
+func TestC6_C8_AnApprovalOfAnEditThatIsTooLongToBeShownNamesItsFilesAndSaysSo(t *testing.T) {
+	long, short := strings.Repeat("x", 300_000), strings.Repeat("x", 200_000)
+	many := make([]string, 3000)
+	for n := range many {
+		many[n] = fmt.Sprintf(`{"path":"/w/%d","diff":"%s"}`, n, strings.Repeat("x", 100))
+	}
+	for name, c := range map[string]struct {
+		thread, changes, title, item string
+		// others are edits that wait, too, and came later.
+		others int
+	}{
+		"alone":          {"thread-1", `{"path":"/w/secrets.env","diff":"` + long + `"}`, "Change files: /w/secrets.env", "i", 0},
+		"of many":        {"thread-1", `{"path":"/w/secrets.env","diff":"` + short + `"}`, "Change files: /w/secrets.env", "i", 12},
+		"a child's":      {"child-1", `{"path":"/w/secrets.env","diff":"` + long + `"}`, "Change files: /w/secrets.env", "child-1/i", 0},
+		"of many files":  {"thread-1", strings.Join(many, ","), "Change files: /w/0, /w/1, ", "i", 0},
+		"of a long name": {"thread-1", `{"path":"/w/` + long + `","diff":""}`, "Change files: 1 with long names", "i", 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := running(t)
+			started := func(id, changes string) {
+				r.notify("item/started", `{"threadId":"`+c.thread+`","turnId":"n1","item":{"type":"fileChange","id":"`+id+`","status":"inProgress","changes":[`+changes+`]}}`)
+			}
+			started("i", c.changes)
+			for n := range c.others {
+				started(fmt.Sprint("o", n), `{"path":"/w/other","diff":"`+short+`"}`)
+			}
+			ask := func(id, reason string) *abi.Interaction {
+				_, effects := r.ask("7", "item/fileChange/requestApproval", `{"threadId":"`+c.thread+`","turnId":"n1","itemId":"`+id+`","startedAtMs":1,"reason":`+reason+`,"grantRoot":null}`)
+				return one(t, effects, opened)
+			}
+			x := ask("i", `"It must."`)
+			if want := `It must. The changes are too long to be shown here; the item "` + c.item + `" has them.`; !strings.HasPrefix(x.Title, c.title) || x.Text != want || x.Detail != nil {
+				t.Errorf("the card is %q %q %.99q", x.Title, x.Text, x.Detail)
+			}
+			if name == "of many files" && (!strings.HasSuffix(x.Title, " more") || len(x.Title) > 3000) {
+				t.Errorf("the title has %d bytes and ends with %q", len(x.Title), x.Title[len(x.Title)-20:])
+			}
+			if c.others > 0 {
+				if last := ask(fmt.Sprint("o", c.others-1), "null"); last.Text != "" || !strings.Contains(string(last.Detail), short) {
+					t.Errorf("the newest shows %q %.99q", last.Text, last.Detail)
+				}
+			}
+			if size := len(r.machine.Save()); size > 3<<20 {
+				t.Errorf("the state has %d bytes", size)
+			}
+		})
+	}
+}

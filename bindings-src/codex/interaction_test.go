@@ -267,8 +267,8 @@ func TestC6_AnEditApprovalShowsTheChangesOfItsItem(t *testing.T) {
 	}
 	r.item("completed", "n1", item("completed"))
 	_, effects = r.ask(`2`, "item/fileChange/requestApproval", params)
-	if x := one(t, effects, opened); x.Title != "Change files" {
-		t.Errorf("title = %q", x.Title)
+	if x := one(t, effects, opened); x.Title != "Change files" || x.Text != `What would change is not known here; the item "i1" may tell it.` {
+		t.Errorf("title = %q, text = %q", x.Title, x.Text)
 	}
 }
 

@@ -169,7 +169,7 @@ func (it *item) normalise(completed bool) abi.Item {
 		x.Type, x.Title, x.Text = abi.ItemCommand, it.command, it.output
 		x.Data = members(member{FieldCwd, it.cwd}, member{FieldExitCode, it.exitCode}, member{FieldDurationMs, it.duration}, member{FieldCommandActions, it.actions})
 	case EnumThreadItemTypeFileChange:
-		x.Type, x.Title = abi.ItemEdit, changedPaths(it.changes)
+		x.Type, x.Title = abi.ItemEdit, changedPaths(it.changes, 0)
 		x.Data = members(member{FieldChanges, it.changes})
 	case EnumThreadItemTypeMcpToolCall:
 		x.Type, x.Title = abi.ItemTool, it.server+"/"+it.tool
@@ -240,9 +240,10 @@ func joined(raw []byte, member string) string {
 	return string(b)
 }
 
-// changedPaths lists the paths of a file change.
-func changedPaths(changes []byte) string {
-	var b []byte
+// changedPaths lists the paths of a file change for which there is room, see
+// [lists.Names].
+func changedPaths(changes []byte, room int) string {
+	names := lists.Names{Room: room}
 	var d jsonwire.Decoder
 	d.Reset(changes)
 	for ok := d.BeginArray(); ok && d.NextElem(); {
@@ -251,13 +252,10 @@ func changedPaths(changes []byte) string {
 				d.Skip()
 				return
 			}
-			if len(b) > 0 {
-				b = append(b, ", "...)
-			}
-			b = append(b, d.Bytes()...)
+			names.Add(d.Bytes())
 		})
 	}
-	return string(b)
+	return names.String()
 }
 
 // member is one pair of an object; value is raw JSON.
@@ -316,7 +314,8 @@ func (r *Reducer) durableKey(turn, item string) string {
 }
 
 // keepEdit remembers the changes of a file change that runs, so that its approval
-// can show them: the request itself has none (seen).
+// can show them: the request itself has none (seen). Of those that are too long, alone
+// or together, the paths are kept.
 func (r *Reducer) keepEdit(thread, id string, changes []byte, completed bool) {
 	thread, id = lists.ID(thread), lists.ID(id)
 	kept := r.edits[:0]
@@ -326,10 +325,20 @@ func (r *Reducer) keepEdit(thread, id string, changes []byte, completed bool) {
 		}
 	}
 	r.edits = kept
-	if completed || len(changes) == 0 || len(changes) > maxEditBytes {
+	if completed || len(changes) == 0 {
 		return
 	}
-	r.edits = keepLast(append(r.edits, edit{thread: thread, item: id, changes: string(changes)}), maxEdits)
+	e := edit{thread: thread, item: id, paths: changedPaths(changes, maxEditPaths)}
+	if len(changes) <= maxEditBytes {
+		e.changes = string(changes)
+	}
+	r.edits = keepLast(append(r.edits, e), maxEdits)
+	size := 0
+	for i := len(r.edits) - 1; i >= 0; i-- {
+		if size += len(r.edits[i].changes); size > maxEditsBytes {
+			r.edits[i].changes = ""
+		}
+	}
 }
 
 // patchUpdated keeps the newest changes of a file change that runs.
@@ -340,12 +349,12 @@ func (r *Reducer) patchUpdated(params []byte) {
 	}
 }
 
-// pendingEdit is what keepEdit remembers of an item.
-func (r *Reducer) pendingEdit(thread, id string) []byte {
+// pendingEdit is what keepEdit remembers of an item, or nil.
+func (r *Reducer) pendingEdit(thread, id string) *edit {
 	thread, id = lists.ID(thread), lists.ID(id)
 	for i := range r.edits {
 		if r.edits[i].thread == thread && r.edits[i].item == id {
-			return []byte(r.edits[i].changes)
+			return &r.edits[i]
 		}
 	}
 	return nil

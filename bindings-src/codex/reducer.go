@@ -215,8 +215,10 @@ const (
 	maxAsked       = 64
 	maxSettled     = 64
 	maxRecent      = 16
-	maxEdits       = 8
+	maxEdits       = 64
 	maxEditBytes   = 256 << 10
+	maxEditsBytes  = 2 << 20
+	maxEditPaths   = 2 << 10
 )
 
 // keepLast drops the oldest elements beyond n.

@@ -99,8 +99,9 @@ type stance struct {
 // ended is a turn that is over; late items still belong to it.
 type ended struct{ native, turn string }
 
-// edit is a file change that waits, so that its approval can show it.
-type edit struct{ thread, item, changes string }
+// edit is a file change that waits, so that its approval can show it. paths names the
+// files where the changes are too long to be kept.
+type edit struct{ thread, item, changes, paths string }
 
 // Save appends the session state as JSON.
 func (r *Reducer) Save(dst []byte) []byte {
@@ -171,6 +172,7 @@ func (s *state) walk(w *savedstate.Walker) {
 		w.Str("thread", &e.thread)
 		w.Str("item", &e.item)
 		w.Str("changes", &e.changes)
+		w.Str("paths", &e.paths)
 	})
 	w.Strs("asked", &s.asked)
 	w.Strs("warned", &s.warned)
