@@ -194,8 +194,9 @@ type Steer struct {
 	// ClientID is our client message id.
 	ClientID string `json:"client_id"`
 	// Content is the message, in order.
-	Content  []Content `json:"content"`
-	Settings Settings  `json:"settings"`
+	Content []Content `json:"content"`
+	// Settings are those of the running turn, which the message joins.
+	Settings Settings `json:"settings"`
 }
 
 // Stop asks to cancel the running turn. Open interactions were withdrawn before.
