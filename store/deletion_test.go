@@ -376,6 +376,36 @@ func TestAReaderOfAnotherProgramDoesNotHoldUpADeletion(t *testing.T) {
 	eventually(t, "no trace in the log", func() bool { return traces(t, s.Dir(), traceOf("c")) == 0 })
 }
 
+// After a failure the log is left alone for a while, which must not let a later
+// removal end with the log full of it.
+func TestADeletionEmptiesTheLogAlthoughAReaderHeldItAMomentAgo(t *testing.T) {
+	s := withConversations(t, store.Options{}, "c", "d")
+	rowsOf(t, s, "c")
+	rowsOf(t, s, "d")
+	tx, err := foreign(t, s).BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var n int
+	if err := tx.QueryRow("SELECT count(*) FROM event").Scan(&n); err != nil {
+		t.Fatal(err)
+	}
+	deleteConversation(t, s, "d")
+	if err := s.Removed(ctx, "d"); err != nil {
+		t.Fatal(err)
+	}
+	if err := tx.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	deleteConversation(t, s, "c")
+	if err := s.Removed(ctx, "c"); err != nil {
+		t.Fatal(err)
+	}
+	if n := traces(t, s.Dir(), traceOf("c")); n > 0 {
+		t.Errorf("%d traces are left", n)
+	}
+}
+
 // olderMigrations are the embedded ones up to a version.
 func olderMigrations(t *testing.T, version int) fs.FS {
 	t.Helper()

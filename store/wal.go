@@ -65,6 +65,10 @@ func newWALKeeper(conn *sqlite3.Conn, path string, opts Options) *walKeeper {
 // busy is called after each round of work.
 func (k *walKeeper) busy() { k.due = true }
 
+// holdsRemoved is called when a removal is over. Whoever waits for it is to find the
+// log empty, so that it is tried however lately it failed.
+func (k *walKeeper) holdsRemoved() { k.wipe, k.again = true, time.Time{} }
+
 // committed is called after each commit, once the callers know of it.
 func (k *walKeeper) committed() {
 	if k.wipe && !time.Now().Before(k.again) {

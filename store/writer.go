@@ -289,7 +289,9 @@ func (w *writer) commit() {
 			}
 		}
 	}
-	w.wal.wipe = w.wal.wipe || len(w.tx.removed) > 0
+	if len(w.tx.removed) > 0 {
+		w.wal.holdsRemoved()
+	}
 	w.finishBatch(nil)
 	w.wal.committed()
 	w.removals.finish(w.tx.removed)
