@@ -2,6 +2,7 @@ package host
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/aoagents/ao-host/abi"
@@ -65,19 +66,71 @@ func (c *conversation) closePlan(p *plan, state store.ProposalState) {
 }
 
 // reopenPlan offers a plan again whose continuation provably never reached the
-// agent (rule 18), unless a newer plan took its place.
+// agent, and takes back what was remembered with it (rules 17, 18), unless a newer
+// plan took its place.
 func (c *conversation) reopenPlan(t *turn) {
-	if len(c.plans) > 0 {
+	rows, err := c.h.store.Proposals(c.ctx, c.id)
+	i := slices.IndexFunc(rows, func(r store.Proposal) bool { return r.ID == t.ProposalID })
+	if err != nil || i < 0 || rows[i].ContinuationID != t.ID {
 		return
 	}
-	row, err := c.h.store.Proposal(c.ctx, t.ProposalID)
-	if err != nil || row.ContinuationID != t.ID {
+	newest := rows[len(rows)-1]
+	if newest.ID != t.ProposalID && newest.State == store.ProposalImplemented {
+		// The mode is the one of that decision.
 		return
 	}
-	p := &plan{Proposal: row, body: decodeOwn[abi.Proposal](row.Body)}
+	p := &plan{Proposal: rows[i], body: decodeOwn[abi.Proposal](rows[i].Body)}
+	c.takeBackMode(p)
+	native := p.body.Route == abi.RouteNative
+	if newest.ID != p.ID || len(c.plans) > 0 || native && p.body.ExecutionMode == "" {
+		return
+	}
+	if native {
+		// Its review has ended with the rejection.
+		c.byMessage(p)
+	}
 	p.State, p.ContinuationID, p.ClosedAt = store.ProposalOpen, "", time.Time{}
 	c.plans[p.ID] = p
 	c.savePlan(p)
+}
+
+// takeBackMode remembers the mode again that implementing a plan replaced. One that a
+// person chose stays, also where it is the one that Implement would have remembered.
+func (c *conversation) takeBackMode(p *plan) {
+	if p.State != store.ProposalImplemented || c.settings.Mode != p.body.ExecutionMode {
+		return
+	}
+	before, replaced := c.modeBefore(p.body.PlanningMode)
+	if !replaced || before == c.settings.Mode {
+		return
+	}
+	back := c.settings
+	back.Mode = before
+	c.remember(back, "reopened")
+}
+
+// modeBefore is the mode that was remembered before the newest one, and whether it was
+// an Implement that replaced it. otherwise stands for one that is in no event, because
+// the conversation was created with it or its event was pruned.
+func (c *conversation) modeBefore(otherwise string) (before string, replaced bool) {
+	const page = 100
+	before, replaced = otherwise, c.row.JournalFloor > 0
+	for now, after, first := "", uint64(0), true; ; {
+		events, err := c.h.store.EventsOfType(c.ctx, c.id, string(EventSettings), after, page)
+		if err != nil || len(events) == 0 {
+			return before, replaced
+		}
+		for _, ev := range events {
+			v := decodeOwn[SettingsEvent](ev.Body)
+			switch {
+			case first:
+				replaced = v.Cause == "implement"
+			case v.Settings.Mode != now:
+				before, replaced = now, v.Cause == "implement"
+			}
+			now, after, first = v.Settings.Mode, ev.Seq, false
+		}
+	}
 }
 
 // Plans lists the plans of a conversation, oldest first, decided ones included.

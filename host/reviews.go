@@ -256,11 +256,7 @@ func (c *conversation) reviewUndelivered(k *card) {
 	if p.body.ExecutionMode == "" {
 		return
 	}
-	if row.State == store.ProposalImplemented && p.body.PlanningMode != "" && c.settings.Mode == p.body.ExecutionMode {
-		back := c.settings
-		back.Mode = p.body.PlanningMode
-		c.remember(back, "reopened")
-	}
+	c.takeBackMode(p)
 	c.byMessage(p)
 	p.State, p.ContinuationID, p.ClosedAt = store.ProposalOpen, "", time.Time{}
 	c.plans[p.ID] = p

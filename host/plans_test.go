@@ -1,0 +1,151 @@
+package host_test
+
+import (
+	"errors"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/aoagents/ao-host/abi"
+	"github.com/aoagents/ao-host/host"
+)
+
+// plansThenWorks proposes a plan in plan mode; whatever else is sent runs until it is
+// stopped.
+const plansThenWorks = `{"turns":[
+ {"when":{"mode":"plan"},"steps":[{"plan":"# Plan\n1. Do it\n"}]},
+ {"repeat":true,"steps":[{"say":"Working."},{"wait_interrupt":true}]}]}`
+
+// sendIn sends a message under another mode than the remembered one.
+func (r *rig) sendIn(mode, text string) host.Turn {
+	r.t.Helper()
+	t, err := r.h.Send(r.t.Context(), r.conv, host.Message{Content: host.Text(text), Settings: &host.SettingsPatch{Mode: &mode}})
+	if err != nil {
+		r.t.Fatalf("send: %v", err)
+	}
+	return t
+}
+
+func (r *rig) cancel(turn host.Turn) {
+	r.t.Helper()
+	if _, err := r.h.CancelQueued(r.t.Context(), r.conv, turn.ID); err != nil {
+		r.t.Fatalf("cancel: %v", err)
+	}
+}
+
+func TestRule17_P3_P4_AnImplementThatIsTakenBackTakesBackTheModeThatItRemembered(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		before string
+		since  []string
+		want   string
+		told   bool
+	}{
+		"planning was remembered":                     {"plan", nil, "plan", true},
+		"the message alone was planned":               {"default", nil, "default", false},
+		"none was remembered":                         {"", nil, "", true},
+		"a person has chosen another one since":       {"plan", []string{"plan"}, "plan", false},
+		"a person has chosen that of Implement since": {"plan", []string{"plan", "default"}, "default", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, plansThenWorks)
+			r.configure(host.SettingsPatch{Mode: ptr(c.before), Permission: ptr(abi.PermissionBypass)})
+			r.untilTurn(r.sendIn("plan", "Plan it").ID, host.TurnCompleted)
+			plan := r.untilPlan()
+			r.untilTurn(r.sendIn("default", "Something else").ID, host.TurnRunning)
+			impl := r.implement(plan)
+			if s := r.controls().Settings; s.Mode != "default" || s.Permission != abi.PermissionBypass {
+				t.Fatalf("remembered after Implement: %+v", s)
+			}
+			for _, mode := range c.since {
+				r.configure(host.SettingsPatch{Mode: ptr(mode)})
+			}
+			r.cancel(impl)
+			if p := r.untilPlan(); p.ID != plan.ID {
+				t.Fatalf("the open plan is %+v", p)
+			}
+			s := r.controls().Settings
+			if s.Mode != c.want || s.Permission != abi.PermissionBypass {
+				t.Errorf("remembered with the plan open again: %+v, want mode %q", s, c.want)
+			}
+			told := bodies[host.SettingsEvent](r, host.EventSettings)
+			if last := told[len(told)-1]; last.Cause == "reopened" != c.told || last.Settings.Mode != s.Mode {
+				t.Errorf("told last: %+v", last)
+			}
+			// It can be decided again, as if nothing had been.
+			if again := r.implement(plan); again.ID == impl.ID || r.controls().Settings.Mode != "default" {
+				t.Errorf("implemented again as %+v", again)
+			}
+		})
+	}
+}
+
+func TestRule17_AnImplementThatIsTakenBackForANewerPlanTakesBackItsModeToo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"turns":[
+ {"when":{"text":"first"},"steps":[{"plan":"# First"}]},
+ {"when":{"text":"second"},"steps":[{"ask":{"id":"q","questions":[{"id":"a","question":"Go on?","options":[{"label":"x","description":""}]}]}},{"plan":"# Second"},{"wait_interrupt":true}]},
+ {"repeat":true,"steps":[{"say":"Working."},{"wait_interrupt":true}]}]}`)
+	r.configure(host.SettingsPatch{Mode: ptr("plan")})
+	r.untilTurn(r.send("first").ID, host.TurnCompleted)
+	first := r.untilPlan()
+	r.send("second")
+	card := r.untilInput()
+	// It is decided while the turn that proposes the next one runs.
+	impl := r.implement(first)
+	r.answer(card.ID, host.Answer{Fields: []abi.FieldAnswer{answered("a", 0)}})
+	var second host.Proposal
+	r.until("the second plan", func() bool { second = r.untilPlan(); return second.ID != first.ID })
+	r.cancel(impl)
+	if p := r.untilPlan(); p.ID != second.ID {
+		t.Fatalf("the open plan is %+v", p)
+	}
+	if s := r.controls().Settings; s.Mode != "plan" {
+		t.Errorf("the second plan is open and the next message runs in %q", s.Mode)
+	}
+}
+
+func TestRule18_P2_APlanWhoseReviewWasRejectedForFeedbackThatIsTakenBackCanBeDecided(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		written bool
+		decide  func(*rig, host.Proposal) host.Turn
+		mode    string
+	}{
+		"implemented, after the rejection was written":  {true, (*rig).implement, "default"},
+		"more changes, after the rejection was written": {true, func(r *rig, p host.Proposal) host.Turn { return r.requestChanges(p, "use spaces") }, "plan"},
+		"implemented, perhaps before it was":            {false, (*rig).implement, "default"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			// The turn does not end when it is cancelled, so that the feedback waits.
+			r := newACPRig(t, actors[2], `{"turns":[{"on_cancel":{"never":true},"steps":[{"plan":"# Plan"},{"say":"Done."}]},{"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`)
+			r.close()
+			r.cfg.StopGrace = time.Minute
+			r.open()
+			r.configure(host.SettingsPatch{Mode: ptr("plan")})
+			turn := r.send("Plan it")
+			plan := r.untilReview()
+			follow := r.requestChanges(plan, "use tabs")
+			if c.written {
+				r.closed(plan.Interaction)
+			}
+			r.cancel(follow)
+			r.closed(plan.Interaction)
+			p := r.plan(plan.ID)
+			if p.State != host.ProposalOpen || p.Route != abi.RouteFollowUp || p.Interaction != "" || p.Continuation != "" {
+				t.Fatalf("the plan is %+v", p)
+			}
+			harness, err := os.FindProcess(r.controls().Session.PID)
+			if err := errors.Join(err, harness.Kill()); err != nil {
+				t.Fatal(err)
+			}
+			r.untilTurn(turn.ID, host.TurnInterrupted)
+			r.until("the exit", func() bool { return r.controls().Session.State == host.SessionNone })
+			next := c.decide(r, p)
+			if next.Settings.Mode != c.mode {
+				t.Errorf("it goes on in mode %q, want %q", next.Settings.Mode, c.mode)
+			}
+			r.untilTurn(next.ID, host.TurnCompleted)
+		})
+	}
+}
