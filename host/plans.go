@@ -153,16 +153,17 @@ func (h *Host) Plans(ctx context.Context, conversation string) ([]Proposal, erro
 // permission, and the remembered mode leaves planning in the same transaction
 // (rule 17). Where the agent waits in its own review the review is answered
 // instead and no turn is added (rule 18): the result is the turn that waits in it,
-// and empty for a review that was raised again after a restart. Repeating it
-// returns the first result.
+// and empty for a review that was raised again after a restart. Repeating it, with
+// the same client id or none, returns the first result.
 //
 // Errors: unknown_proposal, proposal_closed, client_id_reused.
 func (h *Host) ContinuePlan(ctx context.Context, conversation string, d PlanDecision) (Turn, error) {
 	return h.decide(ctx, conversation, d, abi.OriginImplement)
 }
 
-// RequestChanges sends feedback on a plan, in planning mode. Repeating it returns
-// the first result.
+// RequestChanges sends feedback on a plan, in planning mode. Repeating it, with the
+// same client id or with none and the same words, returns the first result; of two
+// people who ask for different changes the second gets proposal_closed.
 //
 // Errors: unknown_proposal, proposal_closed, empty_message, client_id_reused.
 func (h *Host) RequestChanges(ctx context.Context, conversation string, d PlanDecision) (Turn, error) {
@@ -247,7 +248,8 @@ func (c *conversation) claimPlan(p *plan, revision int64, state store.ProposalSt
 	c.dirty = true
 }
 
-// decided answers a repeated decision with its first result.
+// decided answers a repeated decision with its first result. Another one is told that
+// it comes too late: of two clients only one has decided (rules 13, 17).
 func (c *conversation) decided(ctx context.Context, d PlanDecision, want store.ProposalState) (Turn, error) {
 	row, err := c.h.store.Proposal(ctx, d.Proposal)
 	if err != nil || row.ConversationID != c.id {
@@ -256,13 +258,44 @@ func (c *conversation) decided(ctx context.Context, d PlanDecision, want store.P
 	if row.State != want {
 		return Turn{}, failField(CodeProposalClosed, "proposal", "The plan is %s.", row.State)
 	}
-	if row.ContinuationID == "" {
+	var t store.Turn
+	if row.ContinuationID != "" {
+		if t, err = c.h.store.Turn(ctx, row.ContinuationID); err != nil {
+			return Turn{}, storeError(err)
+		}
+	}
+	same, err := c.sameDecision(ctx, d, row, t)
+	if err != nil {
+		return Turn{}, err
+	}
+	if !same || row.Revision != d.Revision {
+		return Turn{}, failField(CodeProposalClosed, "proposal", "The plan is %s, by another decision.", row.State)
+	}
+	if t.ID == "" {
 		// It was decided in a review outside of any turn of ours.
 		return Turn{}, nil
 	}
-	t, err := c.h.store.Turn(ctx, row.ContinuationID)
-	if err != nil {
-		return Turn{}, storeError(err)
-	}
 	return turnView(t), nil
+}
+
+// sameDecision reports whether a decision is the one that a plan was closed by, with the
+// continuation t. A turn that was made for it has the client id; where none is given, or
+// the agent's own review was answered, which keeps none, the words count.
+func (c *conversation) sameDecision(ctx context.Context, d PlanDecision, row store.Proposal, t store.Turn) (bool, error) {
+	words := ""
+	if o := abi.Origin(t.Origin); t.ProposalID == row.ID && t.ID != row.TurnID && (o == abi.OriginImplement || o == abi.OriginFeedback) {
+		if d.ClientID != "" {
+			return d.ClientID == t.ClientID, nil
+		}
+		for _, b := range decodeOwn[[]abi.Content](t.Content) {
+			words += b.Text
+		}
+	} else if row.InteractionID != "" {
+		k, err := c.h.store.Interaction(ctx, row.InteractionID)
+		if err != nil {
+			return false, storeError(err)
+		}
+		words = decodeOwn[abi.Reply](k.Reply).Feedback
+	}
+	return row.State == store.ProposalImplemented || words == d.Feedback, nil
 }

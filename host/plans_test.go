@@ -105,6 +105,88 @@ func TestRule17_AnImplementThatIsTakenBackForANewerPlanTakesBackItsModeToo(t *te
 	}
 }
 
+func TestRule13_Rule17_ARepeatedDecisionGetsItsFirstResultAndAnotherOneIsToldToBeTooLate(t *testing.T) {
+	t.Parallel()
+	byMessage := func(t *testing.T) (*rig, host.Proposal) {
+		r := newRig(t, plansThenWorks)
+		r.configure(host.SettingsPatch{Mode: ptr("plan")})
+		r.untilTurn(r.send("Plan it").ID, host.TurnCompleted)
+		return r, r.untilPlan()
+	}
+	// The review of this agent carries feedback, so no turn has the client id.
+	inReview := func(t *testing.T) (*rig, host.Proposal) {
+		r := newACPRig(t, actors[4], `{"turns":[{"repeat":true,"steps":[{"plan":"# Plan"},{"say":"Done."}]}]}`)
+		r.configure(host.SettingsPatch{Mode: ptr("plan")})
+		r.send("Plan it")
+		return r, r.untilReview()
+	}
+	type second struct {
+		name, clientID, feedback string
+		revision                 int64
+		same                     bool
+	}
+	for _, c := range []struct {
+		name   string
+		begin  func(*testing.T) (*rig, host.Proposal)
+		decide func(*host.Host, string, host.PlanDecision) (host.Turn, error)
+		then   []second
+	}{
+		{"changes by message", byMessage, changes(t), []second{
+			{"the same id", "a", "use tabs", 0, true},
+			{"no id and the same words", "", "use tabs", 0, true},
+			{"another id and other words", "b", "never touch main.go", 0, false},
+			{"another id and the same words", "b", "use tabs", 0, false},
+			{"no id and other words", "", "never touch main.go", 0, false},
+			{"another revision", "", "use tabs", 1, false},
+		}},
+		{"implemented by message", byMessage, implements(t), []second{
+			{"the same id", "a", "", 0, true},
+			{"no id", "", "", 0, true},
+			{"another id", "b", "", 0, false},
+			{"another revision", "", "", 1, false},
+		}},
+		{"changes in the review", inReview, changes(t), []second{
+			{"the same id and words", "a", "use tabs", 0, true},
+			{"no id and the same words", "", "use tabs", 0, true},
+			{"another id and other words", "b", "never touch main.go", 0, false},
+			{"no id and other words", "", "never touch main.go", 0, false},
+		}},
+		{"implemented in the review", inReview, implements(t), []second{
+			{"the same id", "a", "", 0, true},
+			{"another revision", "a", "", 1, false},
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, plan := c.begin(t)
+			first, err := c.decide(r.h, r.conv, host.PlanDecision{Proposal: plan.ID, Revision: plan.Revision, ClientID: "a", Feedback: c.then[0].feedback})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range c.then {
+				got, err := c.decide(r.h, r.conv, host.PlanDecision{Proposal: plan.ID, Revision: plan.Revision + n.revision, ClientID: n.clientID, Feedback: n.feedback})
+				switch {
+				case n.same && (err != nil || got.ID != first.ID):
+					t.Errorf("%s: %+v, %v, want turn %s again", n.name, got, err, first.ID)
+				case !n.same && host.CodeOf(err) != host.CodeProposalClosed:
+					t.Errorf("%s: %+v, %v, want it told that the plan is closed", n.name, got, err)
+				}
+			}
+		})
+	}
+}
+
+func changes(t *testing.T) func(*host.Host, string, host.PlanDecision) (host.Turn, error) {
+	return func(h *host.Host, conv string, d host.PlanDecision) (host.Turn, error) {
+		return h.RequestChanges(t.Context(), conv, d)
+	}
+}
+
+func implements(t *testing.T) func(*host.Host, string, host.PlanDecision) (host.Turn, error) {
+	return func(h *host.Host, conv string, d host.PlanDecision) (host.Turn, error) {
+		return h.ContinuePlan(t.Context(), conv, d)
+	}
+}
+
 func TestRule18_P2_APlanWhoseReviewWasRejectedForFeedbackThatIsTakenBackCanBeDecided(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
