@@ -8,6 +8,7 @@ import (
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/host"
+	"github.com/aoagents/ao-host/store"
 )
 
 // plansThenWorks proposes a plan in plan mode; whatever else is sent runs until it is
@@ -228,6 +229,105 @@ func TestRule18_P2_APlanWhoseReviewWasRejectedForFeedbackThatIsTakenBackCanBeDec
 				t.Errorf("it goes on in mode %q, want %q", next.Settings.Mode, c.mode)
 			}
 			r.untilTurn(next.ID, host.TurnCompleted)
+		})
+	}
+}
+
+// lose makes a turn that has run one whose delivery is uncertain and that the harness's
+// history does not have, as a start whose history could not be read leaves it. The host
+// must be closed.
+func (r *rig) lose(turn host.Turn) {
+	r.t.Helper()
+	ctx := r.t.Context()
+	st, err := store.Open(ctx, r.dir, store.Options{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	err = st.Write(ctx, func(tx *store.Tx) error {
+		row, err := tx.Turn(ctx, turn.ID)
+		if err != nil {
+			return err
+		}
+		row.State, row.ErrorCode, row.ClientID, row.StartedAt = store.TurnUncertain, string(host.CodeUncertainDelivery), "never-seen", time.Time{}
+		if err := tx.UpdateTurn(ctx, row); err != nil || row.InteractionID == "" {
+			return err
+		}
+		k, err := tx.Interaction(ctx, row.InteractionID)
+		if err != nil {
+			return err
+		}
+		k.Disposition = string(abi.DispositionUncertain)
+		return tx.UpdateInteraction(ctx, k)
+	})
+	if err := errors.Join(err, st.Close()); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+func TestRule12_Rule20_AnAnswerProvenNotToHaveArrivedWhenSomethingRanAfterItCanBeGivenAgain(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"turns":[
+ {"when":{"text":"Work"},"steps":[{"ask_async":{"id":"q","questions":[{"title":"Which?","options":["Red","Blue"]}]}},{"say":"Working."}]},
+ {"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`, func(c *host.Config) { c.LeaveIdle = true })
+	r.untilTurn(r.send("Work").ID, host.TurnCompleted)
+	card := r.untilInput()
+	blue := host.Answer{Fields: []abi.FieldAnswer{answered(card.Ask.Fields[0].ID, 1)}}
+	lost := r.untilTurn(r.answer(card.ID, blue).AnswerTurn, host.TurnCompleted)
+	r.untilTurn(r.send("Something else").ID, host.TurnCompleted)
+	r.close()
+	r.lose(lost)
+	r.open()
+	r.untilTurn(r.send("And now").ID, host.TurnCompleted)
+	if got := r.turn(lost.ID); got.State != host.TurnNotSent {
+		t.Fatalf("the answer is %s (%s)", got.State, got.Evidence)
+	}
+	if in := r.untilInput(); in.ID != card.ID || in.Reply != nil || in.Disposition != "" || in.AnswerTurn != "" {
+		t.Fatalf("the card is %+v", in)
+	}
+	again := r.answer(card.ID, blue)
+	r.untilTurn(again.AnswerTurn, host.TurnCompleted)
+	told := bodies[host.Interaction](r, host.EventInteraction)
+	if last := told[len(told)-1]; last.Disposition != abi.DispositionAnswered || last.AnswerTurn != again.AnswerTurn || last.AnswerTurn == lost.ID {
+		t.Fatalf("the card is %+v", last)
+	}
+}
+
+func TestRule18_Rule20_AnImplementProvenNotToHaveArrivedWhenSomethingRanAfterItReopensThePlan(t *testing.T) {
+	t.Parallel()
+	for name, sentAgain := range map[string]bool{"nobody has sent it again": false, "a person has sent it again": true} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, `{"turns":[{"when":{"mode":"plan","plan":false},"steps":[{"plan":"# Plan"}]},{"repeat":true,"steps":[{"say":"I heard {{text}}."}]}]}`,
+				func(c *host.Config) { c.LeaveIdle = true })
+			r.configure(host.SettingsPatch{Mode: ptr("plan"), Permission: ptr(abi.PermissionBypass)})
+			r.untilTurn(r.send("Plan it").ID, host.TurnCompleted)
+			plan := r.untilPlan()
+			lost := r.untilTurn(r.implement(plan).ID, host.TurnCompleted)
+			r.untilTurn(r.send("Something else").ID, host.TurnCompleted)
+			if sentAgain {
+				retry, err := r.h.Retry(t.Context(), r.conv, lost.ID, host.RetryRequest{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				r.untilTurn(retry.ID, host.TurnCompleted)
+			}
+			r.close()
+			r.lose(lost)
+			r.open()
+			r.untilTurn(r.send("And now").ID, host.TurnCompleted)
+			if got := r.turn(lost.ID); got.State != host.TurnNotSent {
+				t.Fatalf("the turn is %s (%s)", got.State, got.Evidence)
+			}
+			p, s := r.plan(plan.ID), r.controls().Settings
+			if sentAgain {
+				if p.State != host.ProposalImplemented || s.Mode != "default" {
+					t.Fatalf("the plan is %s, mode %q is remembered", p.State, s.Mode)
+				}
+				return
+			}
+			if p.State != host.ProposalOpen || s.Mode != "plan" || s.Permission != abi.PermissionBypass {
+				t.Fatalf("the plan is %s, remembered is %+v", p.State, s)
+			}
+			r.untilTurn(r.implement(p).ID, host.TurnCompleted)
 		})
 	}
 }

@@ -179,7 +179,7 @@ func (c *conversation) onHistory(e *abi.History) {
 				t.ErrorCode = ""
 			}
 			c.saveTurn(t)
-			c.enrichCard(t, true)
+			c.enrichCard(t)
 		case !t.StartedAt.IsZero():
 			// The agent had it, whatever its history kept.
 			open = append(open, t)
@@ -188,10 +188,14 @@ func (c *conversation) onHistory(e *abi.History) {
 			c.live = append(c.live, t)
 			c.sortQueue()
 			c.requeue(t, "not in the harness's history, and its process is gone")
-			c.enrichCard(t, false)
+			c.enrichCard(t)
 		case e.Complete:
 			t.State, t.Evidence = store.TurnNotSent, "not in the harness's history, and its process is gone"
 			c.saveTurn(t)
+			c.enrichCard(t)
+			if t.ProposalID != "" && !c.sentAgain(t) {
+				c.reopenPlan(t)
+			}
 		default:
 			open = append(open, t)
 		}
@@ -214,22 +218,34 @@ func (c *conversation) mayRequeue(t *turn) bool {
 	})
 }
 
-// enrichCard adds what is now known of the answer a turn carried: a disposition
-// that was uncertain becomes that of the answer, or the card waits for its turn again.
-func (c *conversation) enrichCard(t *turn, arrived bool) {
+// sentAgain reports whether a person has sent the content of a turn again.
+func (c *conversation) sentAgain(t *turn) bool {
+	rows, err := c.h.store.Turns(c.ctx, c.id)
+	return err == nil && slices.ContainsFunc(rows, func(r store.Turn) bool {
+		return r.RetryOf == t.ID && r.State != store.TurnCancelled && r.State != store.TurnNotSent
+	})
+}
+
+// enrichCard adds what is now known of the answer a turn carried: a disposition that
+// was uncertain becomes that of the answer, or the card waits for its turn again, or
+// for another answer.
+func (c *conversation) enrichCard(t *turn) {
 	if t.InteractionID == "" {
 		return
 	}
 	row, err := c.h.store.Interaction(c.ctx, t.InteractionID)
-	if err != nil || row.Disposition != string(abi.DispositionUncertain) {
+	if err != nil || row.Disposition != string(abi.DispositionUncertain) || row.AnswerTurnID != t.ID {
 		return
 	}
 	k := &card{Interaction: row, ask: decodeOwn[abi.Interaction](row.Body)}
-	if arrived {
+	if t.State == store.TurnInterrupted {
 		k.Disposition, k.Evidence = string(answerDisposition(row)), t.Evidence
 	} else {
-		k.State, k.Disposition, k.Evidence, k.ClosedAt, k.AnswerTurnID = store.InteractionClaimed, "", "", time.Time{}, t.ID
+		k.State, k.Disposition, k.Evidence, k.ClosedAt = store.InteractionClaimed, "", "", time.Time{}
 		c.cards[k.ID] = k
+	}
+	if t.State == store.TurnNotSent {
+		k.State, k.Reply, k.AnswerTurnID = store.InteractionOpen, nil, ""
 	}
 	upd := k.Interaction
 	c.tx.do(func(ctx context.Context, tx *store.Tx) error { return tx.UpdateInteraction(ctx, upd) })
