@@ -205,7 +205,7 @@ func (r *registry) find(ctx context.Context, harness string) (*binding, error) {
 }
 
 func (r *registry) recentFaults(digest string) int {
-	now := time.Now()
+	now := r.h.now()
 	r.faults[digest] = slices.DeleteFunc(r.faults[digest], func(t time.Time) bool { return now.Sub(t) > quarantineTime })
 	return len(r.faults[digest])
 }
@@ -214,7 +214,7 @@ func (r *registry) recentFaults(digest string) int {
 func (r *registry) faulted(digest string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.faults[digest] = append(r.faults[digest], time.Now())
+	r.faults[digest] = append(r.faults[digest], r.h.now())
 }
 
 // Bindings lists the built-in modules and those in the bindings folder, also

@@ -8,7 +8,9 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/module"
@@ -149,8 +151,12 @@ func TestRule20_ATurnThatABindingFaultCutOffIsUncertainAndNeverSentAgain(t *test
 	}
 }
 
-func TestABindingThatFaultsThreeTimesIsQuarantined(t *testing.T) {
-	r := newRogueRig(t, echo)
+func TestABindingThatFaultsThreeTimesInAMinuteIsQuarantinedForOne(t *testing.T) {
+	start := time.Now()
+	var passed atomic.Int64
+	r := newRogueRigWith(t, echo, []func(*host.Config){func(c *host.Config) {
+		c.Clock = func() time.Time { return start.Add(time.Duration(passed.Load())) }
+	}})
 	bad := r.send("trap")
 	for i := range 3 {
 		r.until("a fault", func() bool { return len(r.warnings(string(host.CodeBindingFault))) == i+1 })
@@ -166,6 +172,11 @@ func TestABindingThatFaultsThreeTimesIsQuarantined(t *testing.T) {
 	if n := len(r.warnings(string(host.CodeBindingFault))); n != 3 {
 		t.Fatalf("%d faults: it was started again in quarantine", n)
 	}
+	passed.Store(int64(61 * time.Second))
+	if _, err := r.h.ResumeQueue(t.Context(), r.conv); err != nil {
+		t.Fatal(err)
+	}
+	r.until("another fault", func() bool { return len(r.warnings(string(host.CodeBindingFault))) == 4 })
 }
 
 func TestABindingCannotApproveAnythingByItself(t *testing.T) {
