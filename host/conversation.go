@@ -565,6 +565,12 @@ func (c *conversation) broken(err error) {
 		s.ending, s.state = string(CodeStoreFailed), SessionStopping
 		c.endNow(s)
 	}
+	// An item whose end was given up with the rest has not ended. What came after it is
+	// recorded first, so that the journal has all of it.
+	c.commit()
+	if err := c.recallPartials(c.ctx); err != nil {
+		c.log.Error("the text of unfinished items could not be read again", "error", err)
+	}
 }
 
 // transact runs a client's request as one transaction of its own. On failure

@@ -460,3 +460,57 @@ func alive(pid int) bool {
 	_, after, _ := strings.Cut(string(b), ") ")
 	return !strings.HasPrefix(after, "Z")
 }
+
+// With ACP an item comes only when its text is whole, so this may be all that an agent
+// said in minutes.
+func TestTextThatWasSeenOfAnUnfinishedItemSurvivesACrashOfTheHost(t *testing.T) {
+	t.Parallel()
+	for name, steps := range map[string]string{
+		"in a turn":                    `{"huge":{"bytes":4000,"kind":"delta"}},{"hang":true}`,
+		"in a turn of the agent's own": `{"say":"Done."},{"self_turn":[{"huge":{"bytes":4000,"kind":"delta"}},{"hang":true}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			for _, d := range []string{"home", "project"} {
+				if err := os.Mkdir(filepath.Join(dir, d), 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			script := `{"turns":[{"steps":[` + steps + `]},{"repeat":true,"steps":[{"say":"Done."}]}]}`
+			if err := os.WriteFile(filepath.Join(dir, "home", "scripted.json"), []byte(script), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var seen abi.Delta
+			killAt(t, dir, func(l string) bool {
+				var ev host.Event
+				decode(t, []byte(l), &ev)
+				if ev.Type == host.EventDelta {
+					seen = abi.Delta{}
+					decode(t, ev.Body, &seen)
+				}
+				return len(seen.Text) > 1000
+			})
+			r := &rig{t: t, dir: filepath.Join(dir, "data"), cwd: filepath.Join(dir, "project"), home: filepath.Join(dir, "home"), cfg: crashRig(dir), conv: "c1"}
+			r.open()
+			t.Cleanup(r.close)
+			// Also where another session has come and gone since.
+			r.untilTurn(r.send("And now").ID, host.TurnCompleted)
+			r.restart()
+			var kept []abi.Item
+			for _, it := range bodies[abi.Item](r, host.EventItem) {
+				if it.ID == seen.Item {
+					kept = append(kept, it)
+				}
+			}
+			if len(kept) == 0 || kept[len(kept)-1].Status != abi.ItemIncomplete || kept[len(kept)-1].Turn != seen.Turn || !strings.HasPrefix(kept[len(kept)-1].Text, seen.Text) {
+				r.dump()
+				t.Fatalf("of the item %s that was seen this is kept: %+v", seen.Item, kept)
+			}
+			for _, d := range bodies[abi.Delta](r, host.EventDelta) {
+				if d.Item == seen.Item {
+					t.Fatal("its deltas were not replaced")
+				}
+			}
+		})
+	}
+}

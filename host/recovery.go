@@ -75,7 +75,14 @@ func (c *conversation) settleCrash(ctx context.Context) (uncertain bool, err err
 			}
 		}
 	}
+	if err := c.recallPartials(ctx); err != nil {
+		return false, storeError(err)
+	}
 	for _, t := range append([]*turn(nil), c.live...) {
+		if t.State == store.TurnDispatched || t.State == store.TurnRunning {
+			// A steer that was under way ends beside the turn it went into.
+			c.running = t
+		}
 		switch t.State {
 		case store.TurnDispatched:
 			uncertain = true
@@ -86,6 +93,10 @@ func (c *conversation) settleCrash(ctx context.Context) (uncertain bool, err err
 		}
 	}
 	c.running = nil
+	if len(c.partials) > 0 {
+		// What the agent said in a turn of its own.
+		c.compact("")
+	}
 	if uncertain {
 		// Until it is settled or a person decides, also when that takes another start.
 		c.hold(CodeUncertainDelivery)

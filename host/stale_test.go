@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -142,5 +143,32 @@ func TestD5_AHostClosesAlthoughAConversationCannotBeRead(t *testing.T) {
 	r.untilTurn(r.send("Go on").ID, host.TurnCompleted)
 	if n := inHistory(t, r.home, "ghost"); n != 0 {
 		t.Fatalf("the message that was refused was delivered %d times", n)
+	}
+}
+
+func TestD5_TextThatWasSeenSurvivesThatTheEndOfItsItemCouldNotBeRecorded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"turns":[{"when":{"turn":1},"steps":[{"burst":{"count":3000,"text":"lorem "}},{"hang":true}]},{"repeat":true,"steps":[{"say":"Done."}]}]}`)
+	r.sql(`CREATE TRIGGER refuse BEFORE INSERT ON event WHEN NEW.type = 'item' AND CAST(NEW.body AS TEXT) LIKE '%"completed"%lorem%' BEGIN SELECT RAISE(ABORT, 'it contradicts'); END`)
+	first := r.send("Work")
+	var seen strings.Builder
+	for ev, err := range r.h.Events(t.Context(), r.conv, 0) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.Type == host.EventDelta {
+			var d abi.Delta
+			decode(t, ev.Body, &d)
+			seen.WriteString(d.Text)
+		}
+		if ev.Type == host.EventSession && seen.Len() > 0 {
+			break
+		}
+	}
+	r.untilTurn(first.ID, host.TurnFailed)
+	got := r.texts(abi.ItemMessage)
+	if len(got) != 1 || !strings.HasPrefix(got[0], seen.String()) {
+		r.dump()
+		t.Fatalf("%d bytes were seen; kept are %d items", seen.Len(), len(got))
 	}
 }

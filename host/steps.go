@@ -347,7 +347,7 @@ func (c *conversation) apply(e *abi.Effect, seq uint64, index int, allow string)
 	switch {
 	case e.Delta != nil:
 		c.addDelta(e.Delta)
-		c.keepPartial(e.Delta)
+		c.keepPartial(e.Delta, s.background[e.Delta.Item].child)
 	case e.Item != nil:
 		c.onItem(e.Item)
 	case e.Call != nil:

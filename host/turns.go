@@ -45,15 +45,15 @@ func (c *conversation) onItem(it *abi.Item) {
 }
 
 // keepPartial remembers streamed text, so that an item cut off by the turn's end
-// is not lost when its deltas are replaced.
-func (c *conversation) keepPartial(d *abi.Delta) {
+// is not lost when its deltas are replaced. child is whose it is.
+func (c *conversation) keepPartial(d *abi.Delta, child string) {
 	p := c.partials[d.Item]
 	if p == nil {
 		if len(c.partials) >= maxPartials {
 			return
 		}
 		c.partialSeq++
-		p = &partial{turn: d.Turn, child: c.sess.background[d.Item].child, channel: d.Channel, text: c.sparePartial, seq: c.partialSeq}
+		p = &partial{turn: d.Turn, child: child, channel: d.Channel, text: c.sparePartial, seq: c.partialSeq}
 		c.sparePartial = nil
 		c.partials[d.Item] = p
 	}
