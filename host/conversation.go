@@ -53,7 +53,7 @@ type conversation struct {
 	// holdUnsettled: the queue waits for them, because the host has just
 	// recovered from a crash and no person has acted on it.
 	holdUnsettled bool
-	probes        []chan error
+	probes        []probe
 	partials      map[string]*partial
 	// partialBytes is the text in partials, partialSeq numbers them.
 	partialBytes int

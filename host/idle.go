@@ -11,6 +11,9 @@ import (
 // instance cost memory, and the next message restores it.
 const endingIdle = "idle"
 
+// endingRelaunch is why one ended whose place another process takes.
+const endingRelaunch = "relaunch"
+
 // maxBackground bounds the items that are remembered as running on.
 const maxBackground = 1000
 

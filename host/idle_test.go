@@ -1,6 +1,9 @@
 package host_test
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -124,4 +127,59 @@ func TestAConversationIsReadOnceForAllWhoNeedIt(t *testing.T) {
 		})
 	}
 	wg.Wait()
+}
+
+// stubborn is a harness that takes its time to end.
+const stubborn = `{"start":[{"ignore_sigterm":true},{"ignore_eof":true}],`
+
+func (r *rig) untilStopping() {
+	r.t.Helper()
+	r.until("the session to be ended", func() bool { return r.controls().Session.State == host.SessionStopping })
+}
+
+// probed asks for the catalog, which another session than gen must have told.
+func (r *rig) probed(gen int64) {
+	r.t.Helper()
+	c, err := r.h.Probe(r.t.Context(), r.conv)
+	if err != nil {
+		r.t.Fatalf("nobody stopped what it asked for: %v", err)
+	}
+	if c.CatalogState != host.CatalogRead || c.Session.Generation <= gen {
+		r.t.Fatalf("the catalog is %s, the session %+v", c.CatalogState, c.Session)
+	}
+}
+
+func TestRule09_AProbeThatComesWhileASessionIsBeingEndedIsForTheNextOne(t *testing.T) {
+	t.Parallel()
+	t.Run("because nothing happens in it", func(t *testing.T) {
+		r := newRig(t, stubborn+`"turns":[{"repeat":true,"steps":[{"say":"Hi."}]}]}`, restsAfter(20*time.Millisecond))
+		r.untilTurn(r.send("one").ID, host.TurnCompleted)
+		r.untilStopping()
+		r.probed(1)
+	})
+	t.Run("because another takes its place", func(t *testing.T) {
+		u := newUpdated(t, stubborn+`"turns":[{"repeat":true,"steps":[{"say":"Hi."}]}]}`)
+		u.untilTurn(u.send("one").ID, host.TurnCompleted)
+		u.install(t, newerVersion)
+		two := u.send("two")
+		u.untilStopping()
+		u.probed(1)
+		u.untilTurn(two.ID, host.TurnCompleted)
+	})
+	t.Run("because a person gave its start up", func(t *testing.T) {
+		u := newUpdated(t, echo)
+		up := filepath.Join(t.TempDir(), "up")
+		u.write(t, fmt.Sprintf("#!/bin/sh\ntrap '' TERM\n: > %q\nwhile :; do sleep 0.1; done\n", up))
+		given := make(chan error, 1)
+		go func() {
+			_, err := u.h.Probe(t.Context(), u.conv)
+			given <- err
+		}()
+		u.until("the start", func() bool { _, err := os.Stat(up); return err == nil })
+		u.stop(host.StopOptions{})
+		u.install(t, newerVersion)
+		u.untilStopping()
+		u.probed(1)
+		wantCode(t, <-given, host.CodeHoldStopped)
+	})
 }

@@ -68,7 +68,7 @@ func (c *conversation) pump() bool {
 		// A turn that the agent began itself is not cut off for it, and nothing is sent
 		// to a process that runs under something else than what was asked for.
 		if !s.agentRuns {
-			c.endProcess("relaunch")
+			c.endProcess(endingRelaunch)
 		}
 		return false
 	}

@@ -252,6 +252,13 @@ func (c *conversation) enrichCard(t *turn) {
 	c.journalCard(k)
 }
 
+// probe is somebody who waits for a session to be ready.
+type probe struct {
+	ready chan error
+	// after is the newest generation that it does not wait for: one that is being ended.
+	after int64
+}
+
 // Probe starts a session without a submission and returns once its catalog is
 // read, so that choices can be offered before the first message (rule 9).
 func (h *Host) Probe(ctx context.Context, conversation string) (Controls, error) {
@@ -268,7 +275,11 @@ func (h *Host) Probe(ctx context.Context, conversation string) (Controls, error)
 			ready <- nil
 			return ready, nil
 		}
-		c.probes = append(c.probes, ready)
+		p := probe{ready: ready}
+		if s := c.sess; s != nil && s.ending != "" {
+			p.after = s.gen
+		}
+		c.probes = append(c.probes, p)
 		if c.sess == nil && c.launch == nil {
 			c.start(true)
 		}
@@ -293,7 +304,7 @@ func (h *Host) Probe(ctx context.Context, conversation string) (Controls, error)
 	return h.Controls(ctx, conversation)
 }
 
-// answerProbes lets those go on who wait for the session, once what they waited
+// answerProbes lets those go on who wait for this generation, once what they waited
 // for is committed and can be seen.
 func (c *conversation) answerProbes(e *Error) {
 	if len(c.probes) == 0 {
@@ -303,16 +314,34 @@ func (c *conversation) answerProbes(e *Error) {
 		// Why the session ended is about the queue; who asked meets a host that ends.
 		e = &Error{Code: CodeClosed}
 	}
+	gen := c.row.Generation
 	c.tx.then(func() {
 		waiting := c.probes
 		c.probes = nil
 		c.publish()
 		for _, p := range waiting {
-			if e != nil {
-				p <- e
-			} else {
-				p <- nil
+			switch {
+			case p.after >= gen:
+				c.probes = append(c.probes, p)
+			case e != nil:
+				p.ready <- e
+			default:
+				p.ready <- nil
 			}
 		}
 	})
+}
+
+// probeNext starts the session that those wait for who came while this one was being
+// ended, or who met an end that has nothing to do with them (rule 9).
+func (c *conversation) probeNext(s *session, cause *Error) {
+	if s.ending == endingIdle || s.ending == endingRelaunch {
+		for i := range c.probes {
+			c.probes[i].after = s.gen
+		}
+	}
+	c.answerProbes(cause)
+	if slices.ContainsFunc(c.probes, func(p probe) bool { return p.after == s.gen }) && c.next() == nil {
+		c.start(true)
+	}
 }

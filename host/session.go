@@ -614,7 +614,7 @@ func (c *conversation) exited(s *session) {
 	c.observed, c.catalog = nil, nil
 	c.caps = abi.Capabilities{}
 	c.journalSession()
-	c.answerProbes(cause)
+	c.probeNext(s, cause)
 	c.tx.urgent = true
 }
 
@@ -625,7 +625,7 @@ func exitCause(s *session, exit process.Exit, stderr string) *Error {
 		return &Error{Code: CodeBindingFault}
 	case string(CodeNativeSessionTaken), string(CodeStoreFailed), string(CodeSignInNeeded):
 		return &Error{Code: Code(s.ending)}
-	case "stop", "closed", "relaunch", endingIdle:
+	case "stop", "closed", endingRelaunch, endingIdle:
 		return &Error{Code: CodeHoldStopped}
 	}
 	how := "with status " + strconv.Itoa(exit.Code)
