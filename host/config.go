@@ -84,6 +84,10 @@ type Config struct {
 	end   func(context.Context, *process.Process, time.Duration) error
 	fresh time.Duration
 	login time.Duration
+	// replaced looks whether a program was replaced; closeGrace is how long a close may
+	// take beside EndGrace once its context ended.
+	replaced   func(process.Program) bool
+	closeGrace time.Duration
 }
 
 // Launch is how to start a harness instead of what its manifest says.
@@ -125,6 +129,10 @@ func (c Config) withDefaults() Config {
 	dur(&c.EndGrace, 3*time.Second)
 	dur(&c.fresh, freshControls)
 	dur(&c.login, loginEnvTimeout)
+	dur(&c.closeGrace, 10*time.Second)
+	if c.replaced == nil {
+		c.replaced = process.Program.Replaced
+	}
 	if c.start == nil {
 		c.start = process.Start
 	}

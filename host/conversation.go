@@ -594,6 +594,10 @@ func (c *conversation) transact(ctx context.Context, change func() error) error 
 	// Not with the caller's context: a caller that gives up now could not tell, and
 	// neither could we, whether this was committed.
 	if err := c.h.store.Write(c.ctx, fn); err != nil {
+		if c.ctx.Err() != nil {
+			// Not the caller's: the host closes and waited for this long enough.
+			err = &Error{Code: CodeClosed}
+		}
 		return c.restore(ctx, storeError(err))
 	}
 	for _, f := range after {
@@ -642,6 +646,7 @@ func (c *conversation) nextWake() time.Duration {
 	}
 	if c.launch != nil {
 		at(c.launch.slowAt)
+		at(c.launch.adriftAt)
 	}
 	if s := c.sess; s != nil {
 		at(c.idleDeadline())
@@ -670,6 +675,9 @@ func (c *conversation) tick() {
 	if c.launch != nil && due(c.launch.slowAt) {
 		c.launch.slowAt = time.Time{}
 		c.startIsSlow(false, "")
+	}
+	if c.launch != nil && due(c.launch.adriftAt) {
+		c.setAdrift()
 	}
 	s := c.sess
 	if s == nil {

@@ -151,7 +151,10 @@ func (h *Host) erase(c *conversation, e *erasure) {
 	case <-c.done:
 	}
 	ctx := context.Background()
-	if e.err = h.proveExits(ctx, c.id); e.err == nil {
+	if e.err = c.left(); e.err == nil {
+		e.err = h.proveExits(ctx, c.id)
+	}
+	if e.err == nil {
 		e.err = storeError(h.store.Write(ctx, func(tx *store.Tx) error {
 			if err := tx.DeleteConversation(ctx, c.id); err != nil || e.record == nil {
 				return err

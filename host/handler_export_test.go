@@ -18,6 +18,12 @@ func (c *Config) WithProcesses(start func(process.Spec) (*process.Process, error
 // journal, and how long the login shell may take.
 func (c *Config) WithPatience(d time.Duration) { c.fresh, c.login = d, d }
 
+// WithReplaced replaces how it is seen that a program was replaced.
+func (c *Config) WithReplaced(look func(process.Program) bool) { c.replaced = look }
+
+// WithCloseGrace is how long a close may take once its context ended.
+func (c *Config) WithCloseGrace(d time.Duration) { c.closeGrace = d }
+
 // DecodeMessage decodes the body of a message as the handler does.
 func DecodeMessage(b []byte) (m Message, err error) {
 	return m, decodeStrict(b, []string{"content"}, &m)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 
 	"github.com/aoagents/ao-host/host/internal/engine"
 	"github.com/aoagents/ao-host/host/internal/process"
@@ -27,7 +28,9 @@ type Host struct {
 	mu      sync.Mutex
 	actors  map[string]*conversation
 	loading map[string]*loading
-	closed  bool
+	// adrift are the starts that were given up and have not come back.
+	adrift map[string][]*launching
+	closed bool
 	// erasures are the deletions that are not decided yet.
 	erasures sync.WaitGroup
 }
@@ -47,7 +50,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, storeError(err)
 	}
-	h := &Host{cfg: cfg, store: st, actors: map[string]*conversation{}, loading: map[string]*loading{}, feed: newFeed(), env: newLaunchEnv(cfg), levels: newLevels(cfg.LogLevels), tel: newTelemetry(cfg), letGo: func() {}}
+	h := &Host{cfg: cfg, store: st, actors: map[string]*conversation{}, loading: map[string]*loading{}, adrift: map[string][]*launching{}, feed: newFeed(), env: newLaunchEnv(cfg), levels: newLevels(cfg.LogLevels), tel: newTelemetry(cfg), letGo: func() {}}
 	h.engine, err = engine.New(ctx, engine.Config{CacheDir: filepath.Join(cfg.CacheDir, "native"), DigestDir: cfg.DigestDir})
 	if err != nil {
 		return nil, errors.Join(fail(CodeStoreFailed, "The cache of compiled bindings could not be opened: %v.", err), st.Close())
@@ -73,7 +76,10 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 
 // Close cancels what runs as Stop does, ends every harness process, holds queues
 // that are not empty, and closes the data folder. It returns when no child is
-// left, at the latest a few seconds after ctx ends.
+// left, at the latest some seconds after ctx ends.
+//
+// Errors: exit_unproven for each process or start that did not end even so, for
+// instance on a file system that does not answer; the next Open settles what they left.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	if h.closed {
@@ -87,14 +93,23 @@ func (h *Host) Close(ctx context.Context) error {
 	}
 	h.mu.Unlock()
 	var wg sync.WaitGroup
-	for _, c := range actors {
-		wg.Go(func() { c.shutdown(ctx) })
+	var stuck atomic.Bool
+	left := make([]error, len(actors))
+	for i, c := range actors {
+		wg.Go(func() {
+			var ended bool
+			if ended, left[i] = c.shutdown(ctx); !ended {
+				stuck.Store(true)
+			}
+		})
 	}
 	wg.Wait()
-	h.erasures.Wait()
+	if !stuck.Load() {
+		h.erasures.Wait()
+	}
 	h.feed.close()
 	h.letGo()
-	return errors.Join(h.engine.Close(context.WithoutCancel(ctx)), h.store.Close())
+	return errors.Join(errors.Join(left...), h.engine.Close(context.WithoutCancel(ctx)), h.store.Close())
 }
 
 // loading is a conversation that is being read from the store.

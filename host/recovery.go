@@ -125,23 +125,45 @@ func (c *conversation) settleCrash(ctx context.Context) (uncertain bool, err err
 }
 
 // shutdown cancels what runs, ends the process and stops the goroutine. When ctx
-// ends first the process is ended at once.
-func (c *conversation) shutdown(ctx context.Context) {
+// ends first the process is ended at once, and what then goes on for too long is left
+// to itself. It reports whether the goroutine ended, and what is left.
+func (c *conversation) shutdown(ctx context.Context) (ended bool, left error) {
 	c.tell(func() { c.beginClose(CodeHoldClosed) })
 	select {
 	case <-c.done:
-		return
+		return true, c.left()
 	case <-ctx.Done():
 	}
 	close(c.giveUp)
 	c.tell(func() { c.endProcess("closed") })
 	select {
 	case <-c.done:
-	case <-time.After(c.h.cfg.EndGrace + 10*time.Second):
-		c.log.Error("the conversation did not close in time")
-		c.cancel()
-		<-c.done
+		return true, c.left()
+	case <-time.After(c.h.cfg.EndGrace + c.h.cfg.closeGrace):
 	}
+	c.log.Error("the conversation did not close in time")
+	c.cancel()
+	c.tell(func() { c.quit = true })
+	select {
+	case <-c.done:
+		return true, c.left()
+	case <-time.After(lastMoment):
+		return false, fail(CodeExitUnproven, "Conversation %s did not close: its process, if there is one, could not be proven to be gone.", c.id)
+	}
+}
+
+// lastMoment is how long a goroutine that was told to leave everything may take.
+const lastMoment = time.Second
+
+// left tells what a conversation whose goroutine has ended left behind.
+func (c *conversation) left() error {
+	if s := c.sess; s != nil {
+		return fail(CodeExitUnproven, "Process %d did not end.", s.proc.PID())
+	}
+	if c.h.drifting(c.id) != nil {
+		return driftError(c.id)
+	}
+	return nil
 }
 
 // beginClose has the conversation end; hold is why its queue waits then.
@@ -151,7 +173,7 @@ func (c *conversation) beginClose(hold Code) {
 		c.cancelTurn(t, abi.WithdrawStop, false)
 	}
 	if c.launch != nil {
-		c.launch.cancel()
+		c.launch.abort(c.h.cfg.EndGrace)
 	}
 }
 

@@ -13,7 +13,7 @@ import (
 // background, or a session that the harness cannot restore.
 func (c *conversation) programReplaced() bool {
 	s := c.sess
-	return len(s.background) == 0 && (c.caps.Resume || !c.row.NativeUsed) && s.proc.Program().Replaced()
+	return len(s.background) == 0 && (c.caps.Resume || !c.row.NativeUsed) && s.programIsReplaced(c.h.cfg.replaced)
 }
 
 // generationsBack is how many generations are looked through for the last one that

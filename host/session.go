@@ -102,6 +102,8 @@ type session struct {
 	agentStopped bool
 	agentStop    time.Time
 	secrets      *secretBox
+	// looked tells whether the program was replaced once a look ends that took too long.
+	looked chan bool
 	// observing: the process table is about to be read, which it was at observedAt.
 	observing  bool
 	observedAt time.Time
@@ -151,14 +153,6 @@ type request struct {
 // Reading pauses there: a burst slows the reader and never fills the memory.
 const window = 2 << 20
 
-// launching is a start that is under way on another goroutine.
-type launching struct {
-	cancel context.CancelFunc
-	slowAt time.Time
-	gen    int64
-	began  time.Time
-}
-
 // launched is what the launch goroutine hands over.
 type launched struct {
 	binding *binding
@@ -191,7 +185,8 @@ func (c *conversation) start(probe bool) {
 	})
 	c.commit()
 	ctx, cancel := context.WithCancel(c.ctx)
-	c.launch = &launching{cancel: cancel, gen: gen, began: c.h.now(), slowAt: time.Now().Add(c.h.cfg.StartSlow)}
+	lc := &launching{cancel: cancel, gen: gen, began: c.h.now(), slowAt: time.Now().Add(c.h.cfg.StartSlow)}
+	c.launch = lc
 	c.journalSession()
 	settings := c.settings
 	if t := c.next(); t != nil {
@@ -201,6 +196,10 @@ func (c *conversation) start(probe bool) {
 	at := c.row
 	go func() {
 		l := c.h.launch(ctx, at, settings)
+		if !c.h.cameBack(lc) {
+			c.land(lc, l)
+			return
+		}
 		c.tell(func() { c.onLaunched(ctx, gen, l, settings, probe) })
 	}()
 }
@@ -210,10 +209,17 @@ func (c *conversation) start(probe bool) {
 // may take long; ctx aborts it.
 func (h *Host) launch(ctx context.Context, at store.Conversation, settings abi.Settings) (l launched) {
 	l.dir = dirOf(at)
+	if l.err = h.awaitLanding(ctx, at.ID); l.err != nil {
+		return l
+	}
 	if l.err = h.proveExits(ctx, at.ID); l.err != nil {
 		return l
 	}
 	if l.binding, l.err = h.bindings.find(ctx, at.Harness); l.err != nil {
+		return l
+	}
+	if l.err = ctx.Err(); l.err != nil {
+		// The host may be closed by now.
 		return l
 	}
 	var mod *engine.Module
@@ -664,6 +670,9 @@ func processError(err error) error {
 // proveExits makes sure that no earlier process of the conversation is left
 // (rules 21, 21a): what is left of a crashed host's child is ended first.
 func (h *Host) proveExits(ctx context.Context, conv string) error {
+	if h.drifting(conv) != nil {
+		return driftError(conv)
+	}
 	open, err := h.store.OpenGenerations(ctx)
 	if err != nil {
 		return storeError(err)

@@ -178,7 +178,7 @@ func (c *conversation) abortStart() {
 	c.hold(CodeStartAborted)
 	c.blocked = true
 	if c.launch != nil {
-		c.launch.cancel()
+		c.launch.abort(c.h.cfg.EndGrace)
 	}
 	if c.sess != nil {
 		c.endProcess("stop")
