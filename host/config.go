@@ -66,7 +66,8 @@ type Config struct {
 	MaxMessage int
 	// MaxAttachment bounds one image or file, in bytes; default 8 MiB.
 	MaxAttachment int
-	// StartSlow is when a start is called slow; default 30 s.
+	// StartSlow is when a start is called slow, and how often it is told again what
+	// the harness has printed, if that is more by then; default 30 s.
 	StartSlow time.Duration
 	// StopGrace is how long a stopped turn may take to end, and a message for the running
 	// turn to be answered once that has ended; default 4 s.

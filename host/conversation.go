@@ -689,7 +689,11 @@ func (c *conversation) tick() {
 	}
 	if due(s.slowAt) {
 		s.slowAt = time.Time{}
-		c.startIsSlow(true, s.proc.Stderr())
+		if s.state == SessionStarting {
+			c.startIsSlow(true, s.proc.Stderr())
+			// What it prints later may say what it waits for, such as a sign-in.
+			s.slowAt = now.Add(c.h.cfg.StartSlow)
+		}
 	}
 	if due(s.agentStop) {
 		c.agentOverdue(s)

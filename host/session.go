@@ -461,8 +461,9 @@ type exitRecord struct {
 	Stderr string `json:"stderr,omitempty"`
 }
 
-// startIsSlow says once that a start takes long; it goes on (rule 22). Before
-// there is a process it is our own preparation that takes the time.
+// startIsSlow says that a start takes long; it goes on (rule 22). Before there is a
+// process it is our own preparation that takes the time. What was told already is not
+// told again.
 func (c *conversation) startIsSlow(running bool, printed string) {
 	e := fail(CodeStartSlow, "It is still being prepared: its binding is compiled or its environment looked up.")
 	if running {

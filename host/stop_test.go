@@ -2,6 +2,8 @@ package host_test
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -123,18 +125,22 @@ func TestRule22_ATurnThatDoesNotEndAfterStopEndsWithItsProcess(t *testing.T) {
 
 func TestRule22_AStartThatHangsIsToldAndCanBeAborted(t *testing.T) {
 	t.Parallel()
-	r := newRig(t, `{"methods":{"initialize":[{"hang":true}]},"start":[{"stderr":"waiting for the moon"}],"turns":[]}`, func(c *host.Config) {
+	gate, open := newGate(t)
+	r := newRig(t, `{"methods":{"initialize":[{"hang":true}]},"start":[{"wait_file":`+strconv.Quote(gate)+`},{"stderr":"waiting for the moon"}],"turns":[]}`, func(c *host.Config) {
 		c.StartSlow = 100 * time.Millisecond
 	})
 	turn := r.send("Go")
-	r.until("start_slow", func() bool {
-		for _, p := range r.controls().Problems {
-			if p.Code == string(host.CodeStartSlow) && strings.Contains(p.Message, "waiting for the moon") {
-				return true
-			}
+	says := func(what string) func() bool {
+		return func() bool {
+			return slices.ContainsFunc(r.controls().Problems, func(p abi.Problem) bool {
+				return p.Code == string(host.CodeStartSlow) && strings.Contains(p.Message, what)
+			})
 		}
-		return false
-	})
+	}
+	r.until("start_slow", says("Its process runs"))
+	// What it prints later is told too.
+	open()
+	r.until("what the harness says", says("waiting for the moon"))
 	if s := r.turn(turn.ID).State; s != host.TurnQueued {
 		t.Fatalf("turn %s while the harness starts", s)
 	}

@@ -23,8 +23,8 @@
 //	  "page_size": 2,                     of model/list and thread/items/list when the client gives no limit
 //	  "defaults": {"model", "effort", "approval_policy", "approvals_reviewer", "sandbox"},
 //	  "config_warnings": ["…"],           sent after initialize
-//	  "start": [steps],                   run before anything is read: "delay_ms", "stderr", "raw", "raw_base64", "exit",
-//	                                      "hang", "close_stdout", "ignore_sigterm", "ignore_eof"
+//	  "start": [steps],                   run before anything is read: "delay_ms", "wait_file", "stderr", "raw", "raw_base64",
+//	                                      "exit", "hang", "close_stdout", "ignore_sigterm", "ignore_eof"
 //	  "methods": {"thread/resume": [{"error": {"code": -32600, "message": "…"}, "times": 1}]},
 //	  "turns": [turns]
 //	}

@@ -226,7 +226,7 @@ func (s *Step) verbs() int {
 
 // anywhere says whether a step makes sense outside a turn.
 func (s *Step) anywhere() bool {
-	return s.DelayMS > 0 || s.Raw != nil || s.RawBase64 != "" || s.Stderr != nil || s.Exit != nil || s.CloseStdout ||
+	return s.DelayMS > 0 || s.WaitFile != "" || s.Raw != nil || s.RawBase64 != "" || s.Stderr != nil || s.Exit != nil || s.CloseStdout ||
 		s.IgnoreSIGTERM || s.IgnoreEOF || s.Hang
 }
 
