@@ -267,7 +267,7 @@ func (c *conversation) followUpEnded(t *turn) {
 		}
 	}
 	if t.ProposalID != "" && undelivered {
-		c.reopenPlan(t)
+		c.reopenPlan(t, false)
 	}
 }
 
@@ -275,6 +275,8 @@ func (c *conversation) followUpEnded(t *turn) {
 // was replaced (rule 13). What waits to answer or continue one of them is not sent:
 // the fresh session knows neither question nor plan.
 func (c *conversation) expireFollowUps(native string) {
+	c.expiring = native
+	defer func() { c.expiring = "" }()
 	for _, t := range slices.Clone(c.live) {
 		if t.State == store.TurnQueued && !t.claimed && c.belongsTo(t, native) {
 			c.endTurn(t, store.TurnNotSent, string(CodeSessionReplaced), "The session that it belongs to could not be restored.")

@@ -53,8 +53,10 @@ type conversation struct {
 	// holdUnsettled: the queue waits for them, because the host has just
 	// recovered from a crash and no person has acted on it.
 	holdUnsettled bool
-	probes        []probe
-	partials      map[string]*partial
+	// expiring is the native session whose follow-ups expire at this moment.
+	expiring string
+	probes   []probe
+	partials map[string]*partial
 	// partialBytes is the text in partials, partialSeq numbers them.
 	partialBytes int
 	partialSeq   uint64

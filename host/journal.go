@@ -38,6 +38,12 @@ type SettingsEvent struct {
 	// Cause is "user", "implement" when a plan was implemented, or "reopened" when
 	// that decision provably never reached the agent.
 	Cause string `json:"cause"`
+	// Proposal is the plan whose decision it was, except where a person chose.
+	Proposal string `json:"proposal,omitempty"`
+	// ReplacedMode is the mode that "implement" replaced, empty for none.
+	ReplacedMode string `json:"replaced_mode,omitempty"`
+	// ModeChosen: the person named the mode, if only the one that it was.
+	ModeChosen bool `json:"mode_chosen,omitempty"`
 }
 
 // AgentTurn is a turn the agent began by itself.

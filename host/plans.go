@@ -66,9 +66,10 @@ func (c *conversation) closePlan(p *plan, state store.ProposalState) {
 }
 
 // reopenPlan offers a plan again whose continuation provably never reached the
-// agent, and takes back what was remembered with it (rules 17, 18), unless a newer
-// plan took its place.
-func (c *conversation) reopenPlan(t *turn) {
+// agent, unless a newer plan took its place or its session is being replaced, and takes
+// back what was remembered with it (rules 17, 18). Where later messages ran meanwhile
+// late is set: they have made the mode that of the conversation.
+func (c *conversation) reopenPlan(t *turn, late bool) {
 	rows, err := c.h.store.Proposals(c.ctx, c.id)
 	i := slices.IndexFunc(rows, func(r store.Proposal) bool { return r.ID == t.ProposalID })
 	if err != nil || i < 0 || rows[i].ContinuationID != t.ID {
@@ -80,9 +81,17 @@ func (c *conversation) reopenPlan(t *turn) {
 		return
 	}
 	p := &plan{Proposal: rows[i], body: decodeOwn[abi.Proposal](rows[i].Body)}
-	c.takeBackMode(p)
+	if c.expiring != "" && p.body.NativeSession == c.expiring {
+		// There is nothing left that could be planned on.
+		c.closePlan(p, store.ProposalExpired)
+		return
+	}
 	native := p.body.Route == abi.RouteNative
-	if newest.ID != p.ID || len(c.plans) > 0 || native && p.body.ExecutionMode == "" {
+	reopened := newest.ID == p.ID && len(c.plans) == 0 && (!native || p.body.ExecutionMode != "")
+	if !late && (reopened || len(c.plans) > 0) {
+		c.takeBackMode(p)
+	}
+	if !reopened {
 		return
 	}
 	if native {
@@ -94,39 +103,40 @@ func (c *conversation) reopenPlan(t *turn) {
 	c.savePlan(p)
 }
 
-// takeBackMode remembers the mode again that implementing a plan replaced. One that a
-// person chose stays, also where it is the one that Implement would have remembered.
+// causeImplement is the cause of a SettingsEvent.
+const causeImplement = "implement"
+
+// takeBackMode remembers the mode again that implementing p replaced, unless a person
+// or another plan's decision has named one since, be it the same.
 func (c *conversation) takeBackMode(p *plan) {
 	if p.State != store.ProposalImplemented || c.settings.Mode != p.body.ExecutionMode {
 		return
 	}
-	before, replaced := c.modeBefore(p.body.PlanningMode)
-	if !replaced || before == c.settings.Mode {
+	last := c.lastModeEvent()
+	if last.Cause != causeImplement || last.Proposal != p.ID || last.ReplacedMode == c.settings.Mode {
 		return
 	}
 	back := c.settings
-	back.Mode = before
-	c.remember(back, "reopened")
+	back.Mode = last.ReplacedMode
+	c.remember(back, SettingsEvent{Cause: "reopened", Proposal: p.ID})
 }
 
-// modeBefore is the mode that was remembered before the newest one, and whether it was
-// an Implement that replaced it. otherwise stands for one that is in no event, because
-// the conversation was created with it or its event was pruned.
-func (c *conversation) modeBefore(otherwise string) (before string, replaced bool) {
+// lastModeEvent is the newest event that changed or named the remembered mode; the zero
+// event when it is not known.
+func (c *conversation) lastModeEvent() (last SettingsEvent) {
 	const page = 100
-	before, replaced = otherwise, c.row.JournalFloor > 0
 	for now, after, first := "", uint64(0), true; ; {
 		events, err := c.h.store.EventsOfType(c.ctx, c.id, string(EventSettings), after, page)
-		if err != nil || len(events) == 0 {
-			return before, replaced
+		if err != nil {
+			return SettingsEvent{}
+		}
+		if len(events) == 0 {
+			return last
 		}
 		for _, ev := range events {
 			v := decodeOwn[SettingsEvent](ev.Body)
-			switch {
-			case first:
-				replaced = v.Cause == "implement"
-			case v.Settings.Mode != now:
-				before, replaced = now, v.Cause == "implement"
+			if first || v.ModeChosen || v.Cause == causeImplement || v.Settings.Mode != now {
+				last = v
 			}
 			now, after, first = v.Settings.Mode, ev.Seq, false
 		}
@@ -185,10 +195,7 @@ func (h *Host) decide(ctx context.Context, conversation string, d PlanDecision, 
 }
 
 func (c *conversation) decidePlan(ctx context.Context, d PlanDecision, origin abi.Origin) (Turn, error) {
-	state := store.ProposalImplemented
-	if origin == abi.OriginFeedback {
-		state = store.ProposalChangesRequested
-	}
+	state := decisionState(origin)
 	p := c.plans[d.Proposal]
 	if p == nil {
 		return c.decided(ctx, d, state)
@@ -206,21 +213,15 @@ func (c *conversation) decidePlan(ctx context.Context, d PlanDecision, origin ab
 	if p.body.Route == abi.RouteNative {
 		return c.decideReview(ctx, p, d, origin)
 	}
-	settings, text := c.settings, p.body.ImplementText
-	if origin == abi.OriginImplement {
-		settings.Mode = p.body.ExecutionMode
-	} else {
-		settings.Mode, text = p.body.PlanningMode, d.Feedback
+	text := p.body.ImplementText
+	if origin == abi.OriginFeedback {
+		text = d.Feedback
 	}
 	var t *turn
 	err := c.transact(ctx, func() error {
-		rev := c.row.SettingsRev
-		if origin == abi.OriginImplement && c.settings.Mode != settings.Mode {
-			c.remember(settings, "implement")
-			rev = c.row.SettingsRev
-		}
+		settings := c.settingsOf(p, origin)
 		t = c.accept(newSubmission{clientID: d.ClientID, origin: origin, content: []abi.Content{{Type: abi.ContentText, Text: text}},
-			settings: settings, rev: rev, proposalID: p.ID})
+			settings: settings, rev: c.row.SettingsRev, proposalID: p.ID})
 		c.claimPlan(p, d.Revision, state, t.ID)
 		c.unblock()
 		return nil
@@ -229,6 +230,28 @@ func (c *conversation) decidePlan(ctx context.Context, d PlanDecision, origin ab
 		return Turn{}, err
 	}
 	return turnView(t.Turn), nil
+}
+
+func decisionState(origin abi.Origin) store.ProposalState {
+	if origin == abi.OriginFeedback {
+		return store.ProposalChangesRequested
+	}
+	return store.ProposalImplemented
+}
+
+// settingsOf are those of the message that decides on a plan; an implementation's mode
+// is remembered, in the running transaction (rule 17).
+func (c *conversation) settingsOf(p *plan, origin abi.Origin) abi.Settings {
+	settings := c.settings
+	if origin == abi.OriginFeedback {
+		settings.Mode = p.body.PlanningMode
+		return settings
+	}
+	settings.Mode = p.body.ExecutionMode
+	if c.settings.Mode != settings.Mode {
+		c.remember(settings, SettingsEvent{Cause: causeImplement, Proposal: p.ID, ReplacedMode: c.settings.Mode})
+	}
+	return settings
 }
 
 // claimPlan closes a plan in the running transaction; the first client wins.

@@ -47,6 +47,7 @@ func TestRule17_P3_P4_AnImplementThatIsTakenBackTakesBackTheModeThatItRemembered
 		"none was remembered":                         {"", nil, "", true},
 		"a person has chosen another one since":       {"plan", []string{"plan"}, "plan", false},
 		"a person has chosen that of Implement since": {"plan", []string{"plan", "default"}, "default", false},
+		"a person has confirmed that of Implement":    {"plan", []string{"default"}, "default", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := newRig(t, plansThenWorks)
@@ -103,6 +104,102 @@ func TestRule17_AnImplementThatIsTakenBackForANewerPlanTakesBackItsModeToo(t *te
 	}
 	if s := r.controls().Settings; s.Mode != "plan" {
 		t.Errorf("the second plan is open and the next message runs in %q", s.Mode)
+	}
+}
+
+func TestRule17_P8_AnImplementThatReplacedNoModeTakesBackNone(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, `{"turns":[
+ {"when":{"text":"first"},"steps":[{"plan":"# First"}]},
+ {"when":{"text":"second"},"steps":[{"plan":"# Second"}]},
+ {"when":{"text":"hold"},"steps":[{"wait_interrupt":true}]},
+ {"repeat":true,"steps":[{"say":"Done."}]}]}`)
+	r.configure(host.SettingsPatch{Mode: ptr("plan")})
+	r.untilTurn(r.send("first").ID, host.TurnCompleted)
+	r.untilTurn(r.implement(r.untilPlan()).ID, host.TurnCompleted)
+	// What this one is planned under is nothing that is remembered.
+	r.untilTurn(r.sendIn("plan", "second").ID, host.TurnCompleted)
+	second := r.untilPlan()
+	r.untilTurn(r.send("hold").ID, host.TurnRunning)
+	r.cancel(r.implement(second))
+	if p, s := r.untilPlan(), r.controls().Settings; p.ID != second.ID || s.Mode != "default" {
+		t.Errorf("plan %s is open and mode %q is remembered", p.ID, s.Mode)
+	}
+}
+
+func TestRule17_P3_Q8_SendingADecisionAgainThatNeverArrivedDecidesThePlanAgain(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		decide func(*rig, host.Proposal) host.Turn
+		state  host.ProposalState
+		mode   string
+	}{
+		"implement":       {(*rig).implement, host.ProposalImplemented, "default"},
+		"request changes": {func(r *rig, p host.Proposal) host.Turn { return r.requestChanges(p, "use spaces") }, host.ProposalChangesRequested, "plan"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, plansThenWorks)
+			r.configure(host.SettingsPatch{Mode: ptr("plan"), Permission: ptr(abi.PermissionBypass)})
+			r.untilTurn(r.send("Plan it").ID, host.TurnCompleted)
+			plan := r.untilPlan()
+			r.untilTurn(r.sendIn("default", "Something else").ID, host.TurnRunning)
+			first := c.decide(r, plan)
+			r.cancel(first)
+			r.untilPlan()
+			again := func() (host.Turn, error) {
+				return r.h.Retry(t.Context(), r.conv, first.ID, host.RetryRequest{ClientID: "again"})
+			}
+			retry, err := again()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if retry.Settings.Mode != c.mode || retry.RetryOf != first.ID || retry.Origin != first.Origin || retry.Settings.Permission != abi.PermissionBypass {
+				t.Errorf("sent again as %+v", retry)
+			}
+			if s := r.controls().Settings; s.Mode != c.mode {
+				t.Errorf("mode %q is remembered", s.Mode)
+			}
+			if p := r.plan(plan.ID); p.State != c.state || p.Continuation != retry.ID {
+				t.Errorf("the plan is %+v", p)
+			}
+			if same, err := again(); err != nil || same.ID != retry.ID {
+				t.Errorf("asked twice: %+v %v", same, err)
+			}
+			// The id is that of this request alone.
+			_, err = r.h.Retry(t.Context(), r.conv, retry.ID, host.RetryRequest{ClientID: "again"})
+			wantCode(t, err, host.CodeClientIDReused)
+			// A second decision would do it twice.
+			_, err = r.h.ContinuePlan(t.Context(), r.conv, host.PlanDecision{Proposal: plan.ID, Revision: plan.Revision, ClientID: "other"})
+			wantCode(t, err, host.CodeProposalClosed)
+			r.cancel(retry)
+			if p, s := r.untilPlan(), r.controls().Settings; p.ID != plan.ID || s.Mode != "plan" {
+				t.Errorf("taken back too: plan %s, mode %q", p.ID, s.Mode)
+			}
+		})
+	}
+}
+
+func TestRule23_P8_AnImplementWhoseSessionIsReplacedExpiresWithItsPlanAndLeavesTheMode(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, plansThenWorks, func(c *host.Config) { c.LeaveIdle = true })
+	r.configure(host.SettingsPatch{Mode: ptr("plan")})
+	r.untilTurn(r.send("Plan it").ID, host.TurnCompleted)
+	plan := r.untilPlan()
+	running := r.untilTurn(r.sendIn("default", "Something else").ID, host.TurnRunning)
+	impl := r.implement(plan)
+	r.close()
+	// The fresh session knows no plan.
+	r.script(`{"methods":{"thread/resume":[{"error":{"code":-32600,"message":"no rollout found for thread id"}}]},"turns":[{"repeat":true,"steps":[{"say":"Hello."}]}]}`)
+	r.open()
+	if _, err := r.h.ResumeQueue(t.Context(), r.conv); err != nil {
+		t.Fatal(err)
+	}
+	got := r.untilTurn(impl.ID, host.TurnNotSent)
+	if got.Code != string(host.CodeSessionReplaced) {
+		t.Fatalf("the turn %+v (after %s)", got, running.ID)
+	}
+	if p, s := r.plan(plan.ID), r.controls().Settings; p.State != host.ProposalExpired || s.Mode != "default" {
+		t.Errorf("the plan is %s, mode %q is remembered", p.State, s.Mode)
 	}
 }
 
@@ -324,7 +421,8 @@ func TestRule18_Rule20_AnImplementProvenNotToHaveArrivedWhenSomethingRanAfterItR
 				}
 				return
 			}
-			if p.State != host.ProposalOpen || s.Mode != "plan" || s.Permission != abi.PermissionBypass {
+			// The person has gone on in the mode that Implement remembered.
+			if p.State != host.ProposalOpen || s.Mode != "default" || s.Permission != abi.PermissionBypass {
 				t.Fatalf("the plan is %s, remembered is %+v", p.State, s)
 			}
 			r.untilTurn(r.implement(p).ID, host.TurnCompleted)

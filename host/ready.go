@@ -194,7 +194,7 @@ func (c *conversation) onHistory(e *abi.History) {
 			c.saveTurn(t)
 			c.enrichCard(t)
 			if t.ProposalID != "" && !c.sentAgain(t) {
-				c.reopenPlan(t)
+				c.reopenPlan(t, true)
 			}
 		default:
 			open = append(open, t)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/jsonwire"
+	"github.com/aoagents/ao-host/store"
 )
 
 // RetryRequest sends the content of an ended turn again.
@@ -17,7 +18,8 @@ type RetryRequest struct {
 }
 
 // Retry sends the content of an ended turn again, as a new submission with the
-// settings of now (rule 2). A turn that ran commands, changed files or called
+// settings of now (rule 2). A decision on a plan that never reached the agent is made
+// again, where the plan is open: the turn has its origin then (rule 17). A turn that ran commands, changed files or called
 // tools is sent again only with RepeatWork: the agent may do the same once more,
 // and only a person can say that this is meant. It is else refused with
 // retry_repeats_work.
@@ -37,7 +39,10 @@ func (h *Host) Retry(ctx context.Context, conversation, turnID string, r RetryRe
 		if c.closing {
 			return Turn{}, &Error{Code: CodeClosed}
 		}
-		if t, done, err := c.repeated(ctx, r.ClientID, abi.OriginRetry); done || err != nil {
+		if t, done, err := c.repeated(ctx, r.ClientID, abi.OriginRetry, abi.OriginImplement, abi.OriginFeedback); done || err != nil {
+			if err == nil && t.Origin != abi.OriginRetry && t.RetryOf != turnID {
+				return Turn{}, failField(CodeClientIDReused, "client_id", "The id %q belongs to a request of the kind %q.", r.ClientID, t.Origin)
+			}
 			return t, err
 		}
 		old, err := h.store.Turn(ctx, turnID)
@@ -68,9 +73,22 @@ func (h *Host) Retry(ctx context.Context, conversation, turnID string, r RetryRe
 			// What is not known is not nothing, but of a turn that never left the queue.
 			return Turn{}, failField(CodeRetryRepeatsWork, "turn", "What it did is not in the journal any more.")
 		}
+		p, err := c.planOfRetry(old)
+		if err != nil {
+			return Turn{}, err
+		}
 		var t *turn
 		err = c.transact(ctx, func() error {
-			t = c.accept(newSubmission{clientID: r.ClientID, origin: abi.OriginRetry, content: content, settings: c.settings, rev: c.row.SettingsRev, retryOf: old.ID})
+			n := newSubmission{clientID: r.ClientID, origin: abi.OriginRetry, content: content, settings: c.settings, retryOf: old.ID}
+			if p != nil {
+				n.origin, n.proposalID = abi.Origin(old.Origin), p.ID
+				n.settings = c.settingsOf(p, n.origin)
+			}
+			n.rev = c.row.SettingsRev
+			t = c.accept(n)
+			if p != nil {
+				c.claimPlan(p, p.Revision, decisionState(n.origin), t.ID)
+			}
 			t.links = c.linksOf(ctx)
 			c.release()
 			return nil
@@ -80,6 +98,23 @@ func (h *Host) Retry(ctx context.Context, conversation, turnID string, r RetryRe
 		}
 		return turnView(t.Turn), nil
 	})
+}
+
+// planOfRetry is the open plan that sending a turn again decides anew: its decision never
+// reached the agent. Without one, nil, it is sent as an ordinary message.
+func (c *conversation) planOfRetry(old store.Turn) (*plan, error) {
+	implements := abi.Origin(old.Origin) == abi.OriginImplement
+	if old.State != store.TurnNotSent && old.State != store.TurnCancelled || !implements && abi.Origin(old.Origin) != abi.OriginFeedback {
+		return nil, nil
+	}
+	p := c.plans[old.ProposalID]
+	switch {
+	case p != nil && p.body.Route != abi.RouteNative:
+		return p, nil
+	case implements && len(c.plans) > 0:
+		return nil, failField(CodeTurnNotRetryable, "turn", "It implements a plan that another one took the place of; decide on that one.")
+	}
+	return nil, nil
 }
 
 // past is what the journal says of a turn that ended.

@@ -138,7 +138,7 @@ func (c *conversation) answerReview(ctx context.Context, p *plan, k *card, reply
 		if state == store.ProposalImplemented && p != nil && p.body.ExecutionMode != "" && c.settings.Mode != p.body.ExecutionMode {
 			next := c.settings
 			next.Mode = p.body.ExecutionMode
-			c.remember(next, "implement")
+			c.remember(next, SettingsEvent{Cause: causeImplement, Proposal: p.ID, ReplacedMode: c.settings.Mode})
 		}
 		if feedback != nil {
 			settings := c.settings

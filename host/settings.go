@@ -29,14 +29,15 @@ func (h *Host) ConfigureNextTurn(ctx context.Context, conversation string, expec
 			return Controls{}, err
 		}
 		return c.controlsAfter(c.transact(ctx, func() error {
-			c.remember(next, "user")
+			c.remember(next, SettingsEvent{Cause: "user", ModeChosen: p.Mode != nil})
 			return nil
 		}))
 	})
 }
 
-// remember stores new remembered settings in the running transaction.
-func (c *conversation) remember(next abi.Settings, cause string) {
+// remember stores new remembered settings in the running transaction; why is what the
+// event says of them.
+func (c *conversation) remember(next abi.Settings, why SettingsEvent) {
 	expected := c.row.SettingsRev
 	body := mustJSON(next)
 	c.settings = next
@@ -48,7 +49,8 @@ func (c *conversation) remember(next abi.Settings, cause string) {
 		}
 		return err
 	})
-	c.journalValue(EventSettings, "", SettingsEvent{Settings: next, Revision: expected + 1, Cause: cause})
+	why.Settings, why.Revision = next, expected+1
+	c.journalValue(EventSettings, "", why)
 	c.dirty = true
 }
 

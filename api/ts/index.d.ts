@@ -1591,6 +1591,18 @@ export interface SettingsEvent {
    * Cause is "user", "implement" when a plan was implemented, or "reopened" when that decision provably never reached the agent.
    */
   cause: string;
+  /**
+   * Proposal is the plan whose decision it was, except where a person chose.
+   */
+  proposal?: string;
+  /**
+   * ReplacedMode is the mode that "implement" replaced, empty for none.
+   */
+  replaced_mode?: string;
+  /**
+   * ModeChosen: the person named the mode, if only the one that it was.
+   */
+  mode_chosen?: boolean;
 }
 
 /**
