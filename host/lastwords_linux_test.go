@@ -2,10 +2,12 @@ package host_test
 
 import (
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/host"
@@ -16,6 +18,9 @@ func TestRule21_WhatKeepsTheOutputOpenAfterTheExitHoldsNothingUp(t *testing.T) {
 	for how, loop := range map[string]string{
 		"silently": "sleep 0.05",
 		"babbling": `echo "$words"`,
+		// In the middle: always something is under way, and never much.
+		"steadily":                 `echo "still here"; sleep 0.01`,
+		"in a line without an end": `printf %s "$words"`,
 	} {
 		t.Run(how, func(t *testing.T) {
 			// It ends with the folder of the test.
@@ -36,6 +41,7 @@ func TestRule21_WhatKeepsTheOutputOpenAfterTheExitHoldsNothingUp(t *testing.T) {
 				l.Argv = []string{shell}
 				c.Launch["codex"] = l
 				c.MaxLine = 100_000
+				c.Logger = slog.New(dawdling{0, 15 * time.Millisecond})
 			})
 			turn := r.send("Go")
 			r.untilTurn(turn.ID, host.TurnFailed)

@@ -11,8 +11,12 @@ import (
 	"github.com/aoagents/ao-host/host"
 )
 
-// dawdling is a log that takes its time over each long message of the harness.
-type dawdling time.Duration
+// dawdling is a log that takes its time over each message of the harness of more than
+// so many bytes.
+type dawdling struct {
+	over int64
+	wait time.Duration
+}
 
 func (dawdling) Enabled(context.Context, slog.Level) bool { return true }
 func (d dawdling) WithAttrs([]slog.Attr) slog.Handler     { return d }
@@ -20,8 +24,8 @@ func (d dawdling) WithGroup(string) slog.Handler          { return d }
 
 func (d dawdling) Handle(_ context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
-		if a.Key == "bytes" && a.Value.Int64() > 100_000 && r.Message == "from the harness" {
-			time.Sleep(time.Duration(d))
+		if a.Key == "bytes" && a.Value.Int64() > d.over && r.Message == "from the harness" {
+			time.Sleep(d.wait)
 		}
 		return true
 	})
@@ -31,7 +35,7 @@ func (d dawdling) Handle(_ context.Context, r slog.Record) error {
 func TestRule21_WhatAHarnessPrintedBeforeItsExitIsReadHoweverLongThatTakes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, `{"turns":[{"steps":[{"burst":{"count":5,"bytes":600000}},{"say":"Last words."},{"exit":3}]}]}`, func(c *host.Config) {
-		c.Logger = slog.New(dawdling(1200 * time.Millisecond))
+		c.Logger = slog.New(dawdling{100_000, 1200 * time.Millisecond})
 	})
 	turn := r.send("Go")
 	r.untilTurn(turn.ID, host.TurnFailed)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"math"
 	"os"
 	"strconv"
 	"strings"
@@ -519,10 +520,10 @@ func (c *conversation) endNow(s *session) {
 // how long output may stay open after the exit although nothing more comes.
 const inputGrace = time.Second
 
-// afterExit bounds what is read of an exited child, in bytes besides a line: what may
-// be read and not committed, and what a pipe may hold. What comes after that is printed
-// by something that has outlived it.
-const afterExit = window + 1<<20
+// afterExit bounds what is read of an exited child, in bytes besides a line: what a pipe
+// may hold, and a read that is under way. What comes after that is printed by something
+// that has outlived it.
+const afterExit = 2 << 20
 
 // inputLost deals with a frame that could not be written: what follows it would
 // reach a child that misses it, and its answer never comes. A child that does not
@@ -570,12 +571,11 @@ func (c *conversation) reap(s *session) {
 
 // readOut waits until what an exited child printed was read and committed, however long
 // that takes on a busy machine or a slow disk. Something outside of the group may keep
-// the pipe open: then it is enough that nothing more comes, or more than can be the
-// child's.
+// the pipe open: then it is enough that nothing more comes, or that what was read until
+// a read emptied the pipe, or got more than can be the child's, is committed.
 func (c *conversation) readOut(s *session) {
 	const look = inputGrace / 2
-	enough, _ := s.conn.Progress()
-	enough += afterExit + int64(c.h.cfg.MaxLine)
+	exit, enough := s.conn.Progress(), int64(math.MaxInt64)
 	timer := time.NewTimer(look)
 	defer timer.Stop()
 	for quiet := 0; quiet < 2; timer.Reset(look) {
@@ -587,11 +587,14 @@ func (c *conversation) readOut(s *session) {
 			return
 		case <-timer.C:
 		}
-		acked, idle := s.conn.Progress()
-		if acked > enough {
+		p := s.conn.Progress()
+		if p.Emptied > exit.Reads || p.Bytes-exit.Bytes > afterExit+int64(c.h.cfg.MaxLine) {
+			enough = min(enough, p.Taken)
+		}
+		if p.Acked >= enough {
 			return
 		}
-		if quiet++; !idle {
+		if quiet++; !p.Idle() {
 			quiet = 0
 		}
 	}

@@ -66,8 +66,10 @@ type Conn struct {
 	window *window
 	writer *writer
 	report *reporter
-	// waits: the reader waits for the child.
-	waits atomic.Bool
+	// waits: the reader waits for the child. It began reads, which got so many bytes. The
+	// one numbered emptied left nothing in the pipe, and what it got is accounted for.
+	waits               atomic.Bool
+	reads, got, emptied atomic.Int64
 
 	wg        sync.WaitGroup
 	closeOnce sync.Once
@@ -129,13 +131,30 @@ func (c *Conn) Err() error {
 // many bytes. Frames are never delivered twice, acknowledged or not.
 func (c *Conn) Ack(n uint64) { c.window.ack(n) }
 
-// Progress returns how many bytes of frames were acknowledged, and whether nothing is
-// under way: the reader waits for the child, and all it has read is acknowledged.
-func (c *Conn) Progress() (acked int64, idle bool) {
-	// In this order, because a frame is accounted for before the reader waits again.
-	waits := c.waits.Load()
+// Progress is how far reading has come since the start.
+type Progress struct {
+	// Reads were begun and got so many bytes; one that has not returned counts for none.
+	Reads, Bytes int64
+	// Emptied is the number of the last read that left nothing in the pipe, of those whose
+	// frames are accounted for.
+	Emptied int64
+	// Taken are the bytes of all frames so far, Acked those of them that were acknowledged.
+	Taken, Acked int64
+	// Waits: the reader waits for the child.
+	Waits bool
+}
+
+// Idle tells that nothing is under way: the reader waits for the child, and all it has
+// read is acknowledged.
+func (p *Progress) Idle() bool { return p.Waits && p.Acked == p.Taken }
+
+// Progress tells how far reading has come.
+func (c *Conn) Progress() Progress {
+	// The window comes last, because a frame is accounted for before the reader waits again.
+	p := Progress{Bytes: c.got.Load(), Reads: c.reads.Load(), Emptied: c.emptied.Load(), Waits: c.waits.Load()}
 	acked, used := c.window.progress()
-	return acked, waits && used == 0
+	p.Acked, p.Taken = acked, acked+int64(used)
+	return p
 }
 
 // Send queues a frame, one JSON text without a newline, and returns at once. The

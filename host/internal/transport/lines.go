@@ -37,6 +37,9 @@ type lines struct {
 	// over is the line being discarded, if any.
 	over *digest
 	err  error
+	// short: the last read got less than there was room for, as it does from a pipe only
+	// when nothing is left in it.
+	short bool
 }
 
 func newLines(r io.Reader, maxLine int) *lines {
@@ -107,6 +110,7 @@ func (l *lines) fill() error {
 	}
 	for range maxEmptyReads {
 		n, err := l.r.Read(l.buf[l.end:])
+		l.short = n < len(l.buf)-l.end
 		l.end += n
 		l.err = err
 		if n > 0 || err != nil {

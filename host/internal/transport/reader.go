@@ -49,10 +49,16 @@ func (r *reader) run() error {
 		if r.lines.err != nil {
 			return r.lines.err
 		}
+		if r.lines.short {
+			r.conn.emptied.Store(r.conn.reads.Load())
+		}
 		// The error is looked at above, after the last lines were taken.
+		r.conn.reads.Add(1)
 		r.conn.waits.Store(true)
+		had := r.lines.end - r.lines.start
 		_ = r.lines.fill()
 		r.conn.waits.Store(false)
+		r.conn.got.Add(int64(r.lines.end - r.lines.start - had))
 	}
 }
 

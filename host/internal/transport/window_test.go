@@ -286,3 +286,58 @@ func TestErrTellsWhyReadingEnded(t *testing.T) {
 		t.Errorf("a reader that never returns anything ended with %v", err)
 	}
 }
+
+// full fills the room of each read, as a pipe does that has more, and then says nothing
+// more until it is closed.
+type full struct {
+	io.ReadCloser
+	reads int
+}
+
+func (f *full) Read(p []byte) (int, error) {
+	if f.reads == 0 {
+		return f.ReadCloser.Read(p)
+	}
+	f.reads--
+	for i := range p {
+		p[i] = '\n'
+	}
+	return len(p), nil
+}
+
+// waiting returns how far it has come when the reader waits with that many reads begun.
+func waiting(t *testing.T, c *transport.Conn, reads int64) transport.Progress {
+	t.Helper()
+	deadline := time.Now().Add(patience)
+	for p := c.Progress(); ; p = c.Progress() {
+		if p.Reads == reads && p.Waits {
+			return p
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("waited in vain for read %d: %+v", reads, p)
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+func TestProgressTellsWhichReadEmptiedThePipe(t *testing.T) {
+	r, w := pipe(t)
+	c := transport.Start(transport.Config{R: &full{r, 3}, W: io.Discard})
+	defer c.Close()
+	// Each of the first reads left something.
+	before := waiting(t, c, 4)
+	if before.Emptied != 0 || before.Bytes < 3<<10 || !before.Idle() {
+		t.Errorf("after full reads %+v", before)
+	}
+	line := delta(1)
+	if _, err := io.WriteString(w, line+line[:20]); err != nil {
+		t.Fatal(err)
+	}
+	if p := waiting(t, c, 5); p.Emptied != 4 || p.Bytes != before.Bytes+int64(len(line)+20) || p.Taken == 0 || p.Acked != 0 || p.Idle() {
+		t.Errorf("before the frame was acknowledged %+v", p)
+	}
+	c.Ack(next(t, c)[0].N)
+	if p := waiting(t, c, 5); p.Acked != p.Taken || !p.Idle() {
+		t.Errorf("after that %+v", p)
+	}
+}
