@@ -108,3 +108,43 @@ func TestC6_C8_APermissionForACallThatIsTooLongToBeShownNamesItsFilesAndSaysSo(t
 		})
 	}
 }
+
+func TestC8_AllTheFilesOfACallThatIsTooLongToBeShownAreNamedOrCounted(t *testing.T) {
+	long := strings.Repeat("x", 300_000)
+	diff := func(path, text string) string {
+		return `{"type":"diff","path":"` + path + `","newText":"` + text + `"}`
+	}
+	content := func(diffs ...string) string { return `"content":[` + strings.Join(diffs, ",") + `]` }
+	abc := content(diff("/w/a", "x"), diff("/w/b", "x"), diff("/w/c", long))
+	var many, named []string
+	for n := range 500 {
+		path := fmt.Sprintf("/w/%010d", n)
+		many = append(many, diff(path, long[:600]))
+		if len(strings.Join(named, ","))+len(path) < 2<<10 {
+			named = append(named, path)
+		}
+	}
+	for name, c := range map[string]struct {
+		told []string
+		want string
+	}{
+		"with a location":       {[]string{abc + `,"locations":[{"path":"/w/a","line":1}]`}, "/w/a, /w/b, /w/c"},
+		"a location told later": {[]string{abc, `"locations":[{"path":"/w/a"},{"path":"/w/d"}]`}, "/w/a, /w/b, /w/c, /w/d"},
+		"a diff told later":     {[]string{abc, content(diff("/w/d", long))}, "/w/a, /w/b, /w/c, /w/d"},
+		"locations first":       {[]string{`"locations":[{"path":"/w/d"}]`, abc}, "/w/d, /w/a, /w/b, /w/c"},
+		"more than fit":         {[]string{content(many...), content(many...) + `,"locations":[{"path":"/w/0000000499"}]`}, strings.Join(named, ", ") + fmt.Sprintf(" and at least %d more", 500-len(named))},
+		"only a long name":      {[]string{content(diff("/w/"+long, "x"), diff("/w/"+long, "y"))}, "at least 1 with a long name"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := begin(t, claudeAgent, abi.Settings{})
+			for _, with := range c.told {
+				r.Notify("session/update", `{"sessionId":"s-1","update":{"sessionUpdate":"tool_call","toolCallId":"c","title":"Edit","kind":"edit","status":"pending",`+with+`}}`)
+			}
+			_, effects := r.Ask("7", "session/request_permission", `{"sessionId":"s-1","toolCall":{"toolCallId":"c"},"options":[{"optionId":"a","name":"Allow","kind":"allow_once"}]}`)
+			want := `Not all of it can be shown here; the item "c" has the rest. Its files: ` + c.want + `.`
+			if x := acptest.One(t, effects, acptest.Opened); x.Text != want {
+				t.Errorf("the card is\n%.3000q, want\n%.3000q", x.Text, want)
+			}
+		})
+	}
+}

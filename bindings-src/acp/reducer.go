@@ -214,6 +214,7 @@ const (
 	maxToolBytes   = 256 << 10
 	maxToolsBytes  = 2 << 20
 	maxToolPaths   = 2 << 10
+	maxKnownPaths  = 4 << 10
 	maxEarly       = 256
 	maxEarlyBytes  = 1 << 20
 	// maxStream is the length at which a streamed text is closed and goes on under

@@ -1,6 +1,9 @@
 package acp
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/aoagents/ao-host/abi"
 	"github.com/aoagents/ao-host/abi/guest"
 	"github.com/aoagents/ao-host/abi/jsonwire"
@@ -20,11 +23,12 @@ type ToolCall struct {
 type tool struct {
 	id, name, title, kind, status     string
 	input, output, content, locations string
-	// paths are the files it names, as far as there is room; lost is what else was told of
-	// it and is kept no more.
-	paths       string
-	lost        int64
-	turn, child string
+	// paths are the files that anything told of it names, as far as there is room, between
+	// [pathBreak]s; unnamed is how many of one list had no room. lost is what else was
+	// told of it and is kept no more.
+	paths         string
+	unnamed, lost int64
+	turn, child   string
 	// session is the one of a child that has it, "" for ours.
 	session string
 	// declined: a person refused it.
@@ -53,6 +57,7 @@ func (t *tool) walk(w *savedstate.Walker) {
 	w.Str("content", &t.content)
 	w.Str("locations", &t.locations)
 	w.Str("paths", &t.paths)
+	w.Int("unnamed", &t.unnamed)
 	w.Int("lost", &t.lost)
 	w.Str("turn", &t.turn)
 	w.Str("child", &t.child)
@@ -195,30 +200,66 @@ func (r *Reducer) merge(t *tool, u *update) bool {
 	set(&t.output, u.rawOutput, "", 0)
 	set(&t.content, u.content, "[]", lostContent)
 	set(&t.locations, u.locations, "[]", lostLocations)
-	for _, raw := range [][]byte{u.content, u.locations} {
-		if p := pathsIn(raw); p != "" {
-			t.paths = p
-		}
-	}
+	t.nameFiles(u.content)
+	t.nameFiles(u.locations)
 	return *t != before
 }
 
-// pathsIn lists the files of a tool call's content, which are those of its diffs, or of
-// its locations.
-func pathsIn(raw []byte) string {
-	names := lists.Names{Room: maxToolPaths}
+// pathBreak is in no file's name.
+const pathBreak = "\x00"
+
+// nameFiles adds the files of a tool call's content, which are those of its diffs, or of
+// its locations. Neither list need name all the files of the other, nor of an earlier one.
+func (t *tool) nameFiles(raw []byte) {
+	if len(raw) == 0 {
+		return
+	}
+	// What has no name needs none.
+	known := map[string]bool{"": true}
+	for _, name := range strings.Split(t.paths, pathBreak) {
+		known[name] = true
+	}
+	unnamed := int64(0)
 	var d jsonwire.Decoder
 	d.Reset(raw)
 	for ok := d.BeginArray(); ok && d.NextElem(); {
 		EachKey(&d, func(k []byte, d *jsonwire.Decoder) {
-			if string(k) == FieldPath && d.Kind() == jsonwire.String {
-				names.Add(d.Bytes())
-			} else {
+			if string(k) != FieldPath || d.Kind() != jsonwire.String {
 				d.Skip()
+				return
+			}
+			name := string(d.Bytes())
+			switch {
+			case known[name]:
+				return
+			case len(t.paths)+len(name) > maxToolPaths:
+				unnamed++
+			default:
+				if t.paths != "" {
+					t.paths += pathBreak
+				}
+				t.paths += name
+			}
+			if len(known) < maxKnownPaths {
+				known[name] = true
 			}
 		})
 	}
-	return names.String()
+	// Lists repeat one another: a sum would count some of them twice.
+	t.unnamed = max(t.unnamed, unnamed)
+}
+
+// files names the files for a person, "" without any.
+func (t *tool) files() string {
+	names := strings.ReplaceAll(t.paths, pathBreak, ", ")
+	switch n := strconv.FormatInt(t.unnamed, 10); {
+	case t.unnamed == 0:
+		return names
+	case names == "":
+		return "at least " + n + " with a long name"
+	default:
+		return names + " and at least " + n + " more"
+	}
 }
 
 // trim drops what is too large to be kept for later updates.
@@ -263,8 +304,8 @@ func (t *tool) untold(before string) string {
 		return ""
 	}
 	s := "Not all of it can be shown here; the item \"" + t.itemID() + "\" has the rest."
-	if t.lost&(lostContent|lostLocations) != 0 && t.paths != "" {
-		s += " Its files: " + t.paths + "."
+	if files := t.files(); t.lost&(lostContent|lostLocations) != 0 && files != "" {
+		s += " Its files: " + files + "."
 	}
 	if before != "" {
 		s = " " + s
