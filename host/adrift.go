@@ -15,6 +15,8 @@ type launching struct {
 	slowAt time.Time
 	gen    int64
 	began  time.Time
+	// aborted: who comes now waits for the next one.
+	aborted bool
 	// adriftAt is when it is given up for good, zero before it is aborted.
 	adriftAt time.Time
 
@@ -29,8 +31,8 @@ type launching struct {
 // grace time is given up.
 func (l *launching) abort(grace time.Duration) {
 	l.cancel()
-	if l.adriftAt.IsZero() {
-		l.adriftAt = time.Now().Add(grace)
+	if !l.aborted {
+		l.aborted, l.adriftAt = true, time.Now().Add(grace)
 	}
 }
 
@@ -48,7 +50,7 @@ func (c *conversation) setAdrift() {
 	c.log.Warn("an aborted start does not come back", "generation", l.gen)
 	c.watchNoStart(l.began, l.gen, CodeStartAborted)
 	c.journalSession()
-	c.answerProbes(&Error{Code: CodeStartAborted})
+	c.startForNext(l.gen, &Error{Code: CodeStartAborted})
 	c.tx.urgent = true
 }
 

@@ -19,18 +19,20 @@ import (
 type hung struct {
 	*rig
 	answers chan struct{}
+	// probed is what the probe is told that asked for it.
+	probed chan error
 	// late is the process of that start, once the file system has answered.
 	late atomic.Pointer[process.Process]
 	// early counts the others that began before.
 	early atomic.Int32
 }
 
-func newHung(t *testing.T) (*hung, host.Turn) {
+func newHung(t *testing.T, opts ...func(*host.Config)) (*hung, host.Turn) {
 	t.Helper()
 	u := &hung{answers: make(chan struct{})}
 	began := make(chan struct{})
 	var starts atomic.Int32
-	u.rig = newRig(t, echo, func(c *host.Config) {
+	u.rig = newRig(t, echo, append([]func(*host.Config){func(c *host.Config) {
 		c.EndGrace = 100 * time.Millisecond
 		c.WithProcesses(func(spec process.Spec) (*process.Process, error) {
 			if starts.Add(1) > 1 {
@@ -45,10 +47,14 @@ func newHung(t *testing.T) (*hung, host.Turn) {
 			u.late.Store(p)
 			return p, err
 		}, nil)
-	})
-	turn := u.send("Go")
+	}}, opts...)...)
+	u.probed = make(chan error, 1)
+	go func() {
+		_, err := u.h.Probe(t.Context(), u.conv)
+		u.probed <- err
+	}()
 	<-began
-	return u, turn
+	return u, u.send("Go")
 }
 
 // answer lets the file system answer, and waits until nothing is left of the start.
@@ -64,11 +70,6 @@ func (u *hung) answer() {
 func TestRule22_AStartThatHangsInTheKernelCanBeGivenUpAndTheNextOneWaitsForIt(t *testing.T) {
 	t.Parallel()
 	u, turn := newHung(t)
-	probed := make(chan error, 1)
-	go func() {
-		_, err := u.h.Probe(t.Context(), u.conv)
-		probed <- err
-	}()
 	u.stop(host.StopOptions{})
 	u.until("the start to be given up", func() bool { return u.controls().Session.State == host.SessionNone })
 	// Two processes of one conversation must never be (rule 21).
@@ -90,12 +91,40 @@ func TestRule22_AStartThatHangsInTheKernelCanBeGivenUpAndTheNextOneWaitsForIt(t 
 	if n := inHistory(t, u.home, turn.ClientID); n != 1 {
 		t.Fatalf("the message was delivered %d times", n)
 	}
-	wantCode(t, <-probed, host.CodeStartAborted)
+	wantCode(t, <-u.probed, host.CodeStartAborted)
 	st := u.crashed()
 	defer func() { _ = st.Close() }()
 	g, err := st.Generation(t.Context(), u.conv, 1)
 	if err != nil || g.ExitedAt.IsZero() {
 		t.Fatalf("the generation that was given up: %+v, %v", g, err)
+	}
+}
+
+func TestRule09_AProbeThatComesWhileAStartIsBeingAbortedIsForTheNextOne(t *testing.T) {
+	t.Parallel()
+	for name, grace := range map[string]time.Duration{"and comes back": patience, "and does not come back": 500 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			u, _ := newHung(t, func(c *host.Config) { c.EndGrace = grace })
+			u.stop(host.StopOptions{})
+			probed := make(chan error, 1)
+			go func() {
+				_, err := u.h.Probe(t.Context(), u.conv)
+				probed <- err
+			}()
+			time.Sleep(50 * time.Millisecond)
+			if grace != patience {
+				u.until("the next start", func() bool { return u.controls().Session.Generation == 2 })
+			}
+			u.answer()
+			wantCode(t, <-u.probed, host.CodeStartAborted)
+			if err := <-probed; err != nil {
+				t.Fatalf("nobody stopped what it asked for: %v", err)
+			}
+			if s := u.controls().Session; s.State != host.SessionReady || s.Generation != 2 {
+				t.Fatalf("the session is %+v", s)
+			}
+		})
 	}
 }
 

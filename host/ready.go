@@ -255,7 +255,8 @@ func (c *conversation) enrichCard(t *turn) {
 // probe is somebody who waits for a session to be ready.
 type probe struct {
 	ready chan error
-	// after is the newest generation that it does not wait for: one that is being ended.
+	// after is the newest generation that it does not wait for: one that is being ended,
+	// or whose start is being given up.
 	after int64
 }
 
@@ -278,6 +279,8 @@ func (h *Host) Probe(ctx context.Context, conversation string) (Controls, error)
 		p := probe{ready: ready}
 		if s := c.sess; s != nil && s.ending != "" {
 			p.after = s.gen
+		} else if l := c.launch; l != nil && l.aborted {
+			p.after = l.gen
 		}
 		c.probes = append(c.probes, p)
 		if c.sess == nil && c.launch == nil {
@@ -340,8 +343,14 @@ func (c *conversation) probeNext(s *session, cause *Error) {
 			c.probes[i].after = s.gen
 		}
 	}
+	c.startForNext(s.gen, cause)
+}
+
+// startForNext answers those who waited for a generation that is over, and starts the
+// next one for those who came while it was being ended.
+func (c *conversation) startForNext(gen int64, cause *Error) {
 	c.answerProbes(cause)
-	if slices.ContainsFunc(c.probes, func(p probe) bool { return p.after == s.gen }) && c.next() == nil {
+	if slices.ContainsFunc(c.probes, func(p probe) bool { return p.after == gen }) && c.next() == nil {
 		c.start(true)
 	}
 }

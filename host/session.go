@@ -450,7 +450,7 @@ func (c *conversation) launchFailed(gen int64, began time.Time, err error, left 
 		c.hold(e.Code)
 	}
 	c.journalSession()
-	c.answerProbes(e)
+	c.startForNext(gen, e)
 	c.tx.urgent = true
 }
 
