@@ -79,7 +79,9 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 // left, at the latest some seconds after ctx ends.
 //
 // Errors: exit_unproven for each process or start that did not end even so, for
-// instance on a file system that does not answer; the next Open settles what they left.
+// instance on a file system that does not answer. The next Open settles what they left,
+// but for a process that the system makes for such a start after this program has ended:
+// nobody knows its id.
 func (h *Host) Close(ctx context.Context) error {
 	h.mu.Lock()
 	if h.closed {
