@@ -22,7 +22,8 @@ type launching struct {
 
 	// What follows is guarded by the host's mutex: it came back, or was given up before.
 	back, adrift bool
-	// landed is closed when one that was given up came back and nothing is left of it.
+	// landed is closed when one that was given up came back and what is left of it is
+	// recorded.
 	landed chan struct{}
 }
 
@@ -54,19 +55,35 @@ func (c *conversation) setAdrift() {
 	c.tx.urgent = true
 }
 
-// land ends what a start made that was given up, and records what is left of it.
+// land ends what a start made that was given up, and records what is left of it. A
+// process that is left and not recorded keeps the next start waiting (rule 21).
 func (c *conversation) land(lc *launching, l launched) {
 	row := store.Generation{ConversationID: c.id, Number: lc.gen, StartedAt: lc.began, ExitedAt: c.h.now(), Exit: mustJSON(exitRecord{Code: string(CodeStartAborted)})}
 	if l.proc != nil && !c.discard(lc.gen, l) {
 		row.PID, row.PIDStart, row.ExitedAt = int64(l.proc.PID()), l.proc.StartTime(), time.Time{}
 	}
 	ctx := context.WithoutCancel(c.ctx)
-	if err := c.h.store.Write(ctx, func(tx *store.Tx) error { return tx.UpdateGeneration(ctx, row) }); err != nil {
-		c.log.Error("the end of an aborted start could not be recorded", "generation", lc.gen, "error", err)
+	record := func() error {
+		return c.h.store.Write(ctx, func(tx *store.Tx) error { return tx.UpdateGeneration(ctx, row) })
+	}
+	err := record()
+	if err != nil {
+		c.log.Error("the end of an aborted start could not be recorded", "generation", lc.gen, "pid", row.PID, "error", err)
+	}
+	for err != nil && row.PID != 0 {
+		select {
+		case <-time.After(recordPause):
+		case <-c.h.over:
+			return
+		}
+		err = record()
 	}
 	c.log.Info("an aborted start came back", "generation", lc.gen)
 	c.h.landed(c.id, lc)
 }
+
+// recordPause lies between attempts to record a process that is left.
+const recordPause = time.Second
 
 // cameBack reports whether what a start made is still wanted by its conversation.
 func (h *Host) cameBack(l *launching) bool {

@@ -2,6 +2,7 @@ package host_test
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,21 +24,26 @@ type hung struct {
 	probed chan error
 	// late is the process of that start, once the file system has answered.
 	late atomic.Pointer[process.Process]
-	// early counts the others that began before.
-	early atomic.Int32
+	// early counts the others that began before, beside those that began while it ran.
+	early, beside atomic.Int32
+	// stuck: no late process can be ended; tried is closed once that was met.
+	stuck atomic.Bool
+	tried chan struct{}
 }
 
 func newHung(t *testing.T, opts ...func(*host.Config)) (*hung, host.Turn) {
 	t.Helper()
-	u := &hung{answers: make(chan struct{})}
+	u := &hung{answers: make(chan struct{}), tried: make(chan struct{})}
 	began := make(chan struct{})
 	var starts atomic.Int32
 	u.rig = newRig(t, echo, append([]func(*host.Config){func(c *host.Config) {
 		c.EndGrace = 100 * time.Millisecond
 		c.WithProcesses(func(spec process.Spec) (*process.Process, error) {
 			if starts.Add(1) > 1 {
-				if u.late.Load() == nil {
+				if p := u.late.Load(); p == nil {
 					u.early.Add(1)
+				} else if alive(p.PID()) {
+					u.beside.Add(1)
 				}
 				return process.Start(spec)
 			}
@@ -46,7 +52,13 @@ func newHung(t *testing.T, opts ...func(*host.Config)) (*hung, host.Turn) {
 			p, err := process.Start(spec)
 			u.late.Store(p)
 			return p, err
-		}, nil)
+		}, func(ctx context.Context, p *process.Process, grace time.Duration) error {
+			if u.stuck.CompareAndSwap(true, false) {
+				close(u.tried)
+				return errors.New("it hangs in the kernel")
+			}
+			return p.End(ctx, grace)
+		})
 	}}, opts...)...)
 	u.probed = make(chan error, 1)
 	go func() {
@@ -97,6 +109,31 @@ func TestRule22_AStartThatHangsInTheKernelCanBeGivenUpAndTheNextOneWaitsForIt(t 
 	g, err := st.Generation(t.Context(), u.conv, 1)
 	if err != nil || g.ExitedAt.IsZero() {
 		t.Fatalf("the generation that was given up: %+v, %v", g, err)
+	}
+}
+
+// The disk is full just when the process is there that nothing can end.
+func TestRule21_ALateProcessThatCanBeNeitherEndedNorRecordedIsNotForgotten(t *testing.T) {
+	disk := onFaultyDisk(t)
+	u, turn := newHung(t)
+	u.stuck.Store(true)
+	u.stop(host.StopOptions{})
+	u.until("the start to be given up", func() bool { return u.controls().Session.State == host.SessionNone })
+	if _, err := u.h.ResumeQueue(t.Context(), u.conv); err != nil {
+		t.Fatal(err)
+	}
+	u.until("the next start", func() bool { return u.controls().Session.State == host.SessionStarting })
+	disk.Fail(0, errDiskFull)
+	close(u.answers)
+	<-u.tried
+	time.Sleep(200 * time.Millisecond)
+	disk.Heal()
+	u.untilTurn(turn.ID, host.TurnCompleted)
+	if n := u.beside.Load(); n != 0 {
+		t.Fatalf("%d processes were started beside one that nobody had ended", n)
+	}
+	if p := u.late.Load(); alive(p.PID()) {
+		t.Fatalf("two harnesses run: %d is left", p.PID())
 	}
 }
 

@@ -31,6 +31,8 @@ type Host struct {
 	// adrift are the starts that were given up and have not come back.
 	adrift map[string][]*launching
 	closed bool
+	// over is closed when the store is about to be.
+	over chan struct{}
 	// erasures are the deletions that are not decided yet.
 	erasures sync.WaitGroup
 }
@@ -50,7 +52,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, storeError(err)
 	}
-	h := &Host{cfg: cfg, store: st, actors: map[string]*conversation{}, loading: map[string]*loading{}, adrift: map[string][]*launching{}, feed: newFeed(), env: newLaunchEnv(cfg), levels: newLevels(cfg.LogLevels), tel: newTelemetry(cfg), letGo: func() {}}
+	h := &Host{cfg: cfg, store: st, actors: map[string]*conversation{}, loading: map[string]*loading{}, adrift: map[string][]*launching{}, feed: newFeed(), env: newLaunchEnv(cfg), levels: newLevels(cfg.LogLevels), tel: newTelemetry(cfg), letGo: func() {}, over: make(chan struct{})}
 	h.engine, err = engine.New(ctx, engine.Config{CacheDir: filepath.Join(cfg.CacheDir, "native"), DigestDir: cfg.DigestDir})
 	if err != nil {
 		return nil, errors.Join(fail(CodeStoreFailed, "The cache of compiled bindings could not be opened: %v.", err), st.Close())
@@ -111,6 +113,7 @@ func (h *Host) Close(ctx context.Context) error {
 	}
 	h.feed.close()
 	h.letGo()
+	close(h.over)
 	return errors.Join(errors.Join(left...), h.engine.Close(context.WithoutCancel(ctx)), h.store.Close())
 }
 
