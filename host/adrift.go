@@ -3,6 +3,7 @@ package host
 import (
 	"context"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/aoagents/ao-host/host/internal/process"
@@ -25,6 +26,8 @@ type launching struct {
 	// landed is closed when one that was given up came back and what is left of it is
 	// recorded.
 	landed chan struct{}
+	// pid is the process that is left and not recorded, or zero.
+	pid atomic.Int64
 }
 
 // abort ends a start (rule 22). No context ends a look at a program or a working
@@ -70,6 +73,7 @@ func (c *conversation) land(lc *launching, l launched) {
 	if err != nil {
 		c.log.Error("the end of an aborted start could not be recorded", "generation", lc.gen, "pid", row.PID, "error", err)
 	}
+	lc.pid.Store(row.PID)
 	for err != nil && row.PID != 0 {
 		select {
 		case <-time.After(recordPause):
@@ -110,6 +114,13 @@ func (h *Host) landed(conv string, l *launching) {
 	h.adrift[conv] = slices.DeleteFunc(h.adrift[conv], func(o *launching) bool { return o == l })
 	if len(h.adrift[conv]) == 0 {
 		delete(h.adrift, conv)
+		if c := h.actors[conv]; c != nil {
+			// Before the start that waited for it can have a problem of its own.
+			c.tell(func() {
+				c.dropProblem(CodeExitUnproven)
+				c.tx.urgent = true
+			})
+		}
 	}
 	close(l.landed)
 }
@@ -141,8 +152,15 @@ func (h *Host) awaitLanding(ctx context.Context, conv string) error {
 	}
 }
 
-// driftError tells of a start that nobody can end.
-func driftError(conv string) error {
+// driftError tells of a start that nobody can end; it is nil where there is none.
+func (h *Host) driftError(conv string) *Error {
+	l := h.drifting(conv)
+	if l == nil {
+		return nil
+	}
+	if pid := l.pid.Load(); pid != 0 {
+		return fail(CodeExitUnproven, "Process %d did not end, which could not be recorded.", pid)
+	}
 	return &Error{Code: CodeExitUnproven, complete: true, Detail: "A start of conversation " + conv + " was given up and has not come back: the system still waits for the file that holds its program, or for its working directory. Mend that file system, or restart the machine."}
 }
 

@@ -3,6 +3,9 @@ package host_test
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -112,6 +115,26 @@ func TestRule22_AStartThatHangsInTheKernelCanBeGivenUpAndTheNextOneWaitsForIt(t 
 	}
 }
 
+func TestRule22_AStartThatWaitsForOneThatHangsSaysWhatItWaitsFor(t *testing.T) {
+	t.Parallel()
+	u, turn := newHung(t, func(c *host.Config) { c.StartSlow = 500 * time.Millisecond })
+	u.stop(host.StopOptions{})
+	u.until("the start to be given up", func() bool { return u.controls().Session.State == host.SessionNone })
+	if _, err := u.h.ResumeQueue(t.Context(), u.conv); err != nil {
+		t.Fatal(err)
+	}
+	told := func(code host.Code) bool {
+		return slices.ContainsFunc(u.controls().Problems, func(p abi.Problem) bool {
+			return p.Code == string(code) && strings.Contains(p.Message, "Mend that file system")
+		})
+	}
+	u.until("what it waits for", func() bool { return told(host.CodeExitUnproven) })
+	u.until("why it takes long", func() bool { return told(host.CodeStartSlow) })
+	u.answer()
+	u.until("that to be over", func() bool { return !told(host.CodeExitUnproven) })
+	u.untilTurn(turn.ID, host.TurnCompleted)
+}
+
 // The disk is full just when the process is there that nothing can end.
 func TestRule21_ALateProcessThatCanBeNeitherEndedNorRecordedIsNotForgotten(t *testing.T) {
 	disk := onFaultyDisk(t)
@@ -134,6 +157,28 @@ func TestRule21_ALateProcessThatCanBeNeitherEndedNorRecordedIsNotForgotten(t *te
 	}
 	if p := u.late.Load(); alive(p.PID()) {
 		t.Fatalf("two harnesses run: %d is left", p.PID())
+	}
+}
+
+func TestRule21_L4_AHostThatEndsNamesALateProcessThatItCouldNeitherEndNorRecord(t *testing.T) {
+	disk := onFaultyDisk(t)
+	u, _ := newHung(t, func(c *host.Config) { c.WithCloseGrace(100 * time.Millisecond) })
+	u.stuck.Store(true)
+	u.stop(host.StopOptions{})
+	u.until("the start to be given up", func() bool { return u.controls().Session.State == host.SessionNone })
+	disk.Fail(0, errDiskFull)
+	close(u.answers)
+	<-u.tried
+	late := u.late.Load()
+	defer func() { _ = late.End(context.Background(), time.Second) }()
+	time.Sleep(200 * time.Millisecond)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	err := u.h.Close(ctx)
+	u.h = nil
+	wantCode(t, err, host.CodeExitUnproven)
+	if !strings.Contains(err.Error(), fmt.Sprintf("Process %d did not end", late.PID())) {
+		t.Fatalf("process %d is left, and told is: %v", late.PID(), err)
 	}
 }
 

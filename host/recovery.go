@@ -160,8 +160,8 @@ func (c *conversation) left() error {
 	if s := c.sess; s != nil {
 		return fail(CodeExitUnproven, "Process %d did not end.", s.proc.PID())
 	}
-	if c.h.drifting(c.id) != nil {
-		return driftError(c.id)
+	if err := c.h.driftError(c.id); err != nil {
+		return err
 	}
 	return nil
 }

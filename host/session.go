@@ -184,6 +184,10 @@ func (c *conversation) start(probe bool) {
 		}
 		return tx.UpdateConversation(ctx, row)
 	})
+	if err := c.h.driftError(c.id); err != nil {
+		// This one waits until that is over, and a person can help it.
+		c.setProblem(abi.Problem{Code: string(CodeExitUnproven), Field: "session", Message: err.Error(), Needs: abi.NeedsNothing})
+	}
 	c.commit()
 	ctx, cancel := context.WithCancel(c.ctx)
 	lc := &launching{cancel: cancel, gen: gen, began: c.h.now(), slowAt: time.Now().Add(c.h.cfg.StartSlow)}
@@ -467,6 +471,9 @@ type exitRecord struct {
 // told again.
 func (c *conversation) startIsSlow(running bool, printed string) {
 	e := fail(CodeStartSlow, "It is still being prepared: its binding is compiled or its environment looked up.")
+	if err := c.h.driftError(c.id); err != nil && !running {
+		e.Detail = err.Detail
+	}
 	if running {
 		e.Detail = "Its process runs."
 		if printed = tail(printed, 2000); printed != "" {
@@ -674,8 +681,8 @@ func processError(err error) error {
 // proveExits makes sure that no earlier process of the conversation is left
 // (rules 21, 21a): what is left of a crashed host's child is ended first.
 func (h *Host) proveExits(ctx context.Context, conv string) error {
-	if h.drifting(conv) != nil {
-		return driftError(conv)
+	if err := h.driftError(conv); err != nil {
+		return err
 	}
 	open, err := h.store.OpenGenerations(ctx)
 	if err != nil {
