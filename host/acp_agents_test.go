@@ -16,13 +16,26 @@ import (
 // holds for one has to hold for all of them. The short tests take those that differ most.
 func eachACPAgent(t *testing.T, test func(t *testing.T, a actor)) {
 	t.Helper()
+	eachACPAgentButShort(t, []string{scripted.ProfileClaude101, scripted.ProfileGrok}, test)
+}
+
+// eachACPAgentOfCase is eachACPAgent for one of several cases: the short tests play each
+// case on one of the two, always the same.
+func eachACPAgentOfCase(t *testing.T, name string, test func(t *testing.T, a actor)) {
+	t.Helper()
+	short := []string{scripted.ProfileClaude101, scripted.ProfileGrok}[len(name)%2]
+	eachACPAgentButShort(t, []string{short}, test)
+}
+
+func eachACPAgentButShort(t *testing.T, short []string, test func(t *testing.T, a actor)) {
+	t.Helper()
 	n := 0
 	for _, a := range actors {
 		if a.profile == "" {
 			continue
 		}
 		n++
-		if testing.Short() && !slices.Contains([]string{scripted.ProfileClaude101, scripted.ProfileGrok}, a.profile) {
+		if testing.Short() && !slices.Contains(short, a.profile) {
 			continue
 		}
 		t.Run(a.profile, func(t *testing.T) {

@@ -44,7 +44,7 @@ func TestS2_S3_HoweverACancelledPromptEndsTheTurnIsInterruptedAndTheNextOneIsIts
 		"late, and then anyhow": `{"stop_reason":"end_turn","delay_ms":300}`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachACPAgent(t, func(t *testing.T, a actor) {
+			eachACPAgentOfCase(t, name, func(t *testing.T, a actor) {
 				r := newACPRig(t, a, working(`"on_cancel":`+end))
 				turn := r.send("Work")
 				r.untilWorking(1)
@@ -126,7 +126,7 @@ func TestS6_ASessionThatIsGoneIsReplacedByAFreshOneWithOneWarningHoweverItIsSaid
 		"by an agent that loads nothing": `"without":["load","resume"]`,
 	} {
 		t.Run(name, func(t *testing.T) {
-			eachACPAgent(t, func(t *testing.T, a actor) {
+			eachACPAgentOfCase(t, name, func(t *testing.T, a actor) {
 				r := newACPRig(t, a, working(behaviour))
 				r.configure(host.SettingsPatch{Mode: ptr("plan")})
 				r.untilTurn(r.send("one").ID, host.TurnCompleted)

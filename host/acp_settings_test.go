@@ -91,7 +91,7 @@ func TestP9_P10_WhateverASetterAnswersNoPromptIsSentUnderAWrongMode(t *testing.T
 		{"silent", ""},
 	} {
 		t.Run(c.how, func(t *testing.T) {
-			eachACPAgent(t, func(t *testing.T, a actor) {
+			eachACPAgentOfCase(t, c.how, func(t *testing.T, a actor) {
 				code := c.code
 				if c.how == "silent" && slices.Contains(told, a.profile) {
 					code = "not_applied"

@@ -307,11 +307,14 @@ func TestL5_AProgramThatCannotBeLookedAtIsUsedOn(t *testing.T) {
 	}
 	answers <- true
 	close(answers)
-	r.untilTurn(r.send("Again").ID, host.TurnCompleted)
-	if s := r.controls().Session; s.Generation != 2 {
-		t.Fatalf("the turn ran in %+v", s)
-	}
-	if len(r.texts(abi.ItemMessage)) != 4 {
-		t.Fatalf("the agent said %q", r.texts(abi.ItemMessage))
+	// A turn that comes before the answer does is not held up either.
+	turns := 3
+	r.until("a turn in the program that replaced it", func() bool {
+		r.untilTurn(r.send("Again").ID, host.TurnCompleted)
+		turns++
+		return r.controls().Session.Generation == 2
+	})
+	if said := r.texts(abi.ItemMessage); len(said) != turns {
+		t.Fatalf("the agent said %q in %d turns", said, turns)
 	}
 }
