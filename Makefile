@@ -42,12 +42,13 @@ build: ## build bin/ao-host
 demo: build ## run a whole plan without any account: question, plan, change, implement
 	$(BIN)/ao-host demo
 
+# Many of the short tests wait more than they compute.
 .PHONY: check
 check: ## the quick checks: vet, lint where it is built, short tests
 	$(GO) vet ./...
 	@if [ -x $(GOLANGCI) ]; then $(GOLANGCI) run ./...; \
 	else echo "== lint is left out: build it once with: make lint"; fi
-	AO_LIVE=0 $(GO) test -short ./...
+	AO_LIVE=0 $(GO) test -short -parallel 4 ./...
 
 .PHONY: test
 test: ## all tests with the race detector; live ones where the harnesses are installed
