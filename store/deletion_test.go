@@ -355,9 +355,9 @@ func TestARemovalThatAnotherProgramsWriterStopsIsToldAndGoneOnWith(t *testing.T)
 	}
 }
 
-func TestAReaderOfAnotherProgramDoesNotHoldUpADeletion(t *testing.T) {
-	s := withConversations(t, store.Options{}, "c", "d")
-	rowsOf(t, s, "c")
+// foreignReader is a read of another program that is under way.
+func foreignReader(t *testing.T, s *store.Store) *sql.Tx {
+	t.Helper()
 	tx, err := foreign(t, s).BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		t.Fatal(err)
@@ -366,6 +366,13 @@ func TestAReaderOfAnotherProgramDoesNotHoldUpADeletion(t *testing.T) {
 	if err := tx.QueryRow("SELECT count(*) FROM event").Scan(&n); err != nil {
 		t.Fatal(err)
 	}
+	return tx
+}
+
+func TestAReaderOfAnotherProgramDoesNotHoldUpADeletion(t *testing.T) {
+	s := withConversations(t, store.Options{}, "c", "d")
+	rowsOf(t, s, "c")
+	tx := foreignReader(t, s)
 	deleteConversation(t, s, "c")
 	if err := s.Removed(ctx, "c"); err != nil {
 		t.Fatal(err)
@@ -382,14 +389,7 @@ func TestADeletionEmptiesTheLogAlthoughAReaderHeldItAMomentAgo(t *testing.T) {
 	s := withConversations(t, store.Options{}, "c", "d")
 	rowsOf(t, s, "c")
 	rowsOf(t, s, "d")
-	tx, err := foreign(t, s).BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var n int
-	if err := tx.QueryRow("SELECT count(*) FROM event").Scan(&n); err != nil {
-		t.Fatal(err)
-	}
+	tx := foreignReader(t, s)
 	deleteConversation(t, s, "d")
 	if err := s.Removed(ctx, "d"); err != nil {
 		t.Fatal(err)
