@@ -70,13 +70,8 @@ func (h *Host) delete(ctx context.Context, conversation string, r DeleteRequest,
 	if err != nil {
 		return err
 	}
-	select {
-	case <-e.done:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if e.err != nil {
-		return e.err
+	if err := e.wait(ctx); err != nil {
+		return err
 	}
 	return h.removed(ctx, conversation)
 }
@@ -195,15 +190,20 @@ func (c *conversation) callOff(e *erasure) {
 	close(e.off)
 }
 
-// overtook is what a request is told that came after a deletion: how that ended.
-func (e *erasure) overtook(ctx context.Context) error {
+// wait returns how the deletion ended.
+func (e *erasure) wait(ctx context.Context) error {
 	select {
 	case <-e.done:
+		return e.err
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if e.err != nil {
-		return e.err
+}
+
+// overtook is what a request is told that came after a deletion: how that ended.
+func (e *erasure) overtook(ctx context.Context) error {
+	if err := e.wait(ctx); err != nil {
+		return err
 	}
 	return &Error{Code: CodeConversationDeleted}
 }

@@ -1,6 +1,7 @@
 package daemon_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/aoagents/ao-host/api/client"
 	"github.com/aoagents/ao-host/cmd/ao-host/internal/daemon"
 	"github.com/aoagents/ao-host/host"
 	"github.com/aoagents/ao-host/internal/lockfile"
@@ -134,6 +136,18 @@ func listening(t *testing.T, dir string, h http.HandlerFunc) {
 	t.Cleanup(func() { _ = srv.Close() })
 }
 
+// clientOf is a client of the daemon that a folder has.
+func clientOf(t *testing.T, dir string) (context.Context, *client.Client) {
+	t.Helper()
+	ctx := patient(t)
+	c, _, err := daemon.Running(ctx, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close(context.WithoutCancel(ctx)) })
+	return ctx, c
+}
+
 // A daemon that ends says who it is for as long as it has its socket, which is longer
 // than it takes to ask it a few times.
 func TestAChangeThatAnEndingDaemonRefusedIsSentToTheNextOneUnderTheSameKey(t *testing.T) {
@@ -156,12 +170,7 @@ func TestAChangeThatAnEndingDaemonRefusedIsSentToTheNextOneUnderTheSameKey(t *te
 		w.Header().Set("Content-Type", host.MediaJSON)
 		_ = json.NewEncoder(w).Encode(host.Conversation{ID: "made"})
 	})
-	ctx := patient(t)
-	c, _, err := daemon.Running(ctx, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close(ctx) }()
+	ctx, c := clientOf(t, dir)
 	conv, err := c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: "/p"})
 	if err != nil || conv.ID != "made" {
 		t.Fatalf("%+v %v", conv, err)
@@ -199,12 +208,7 @@ func breaking(t *testing.T, dir string, breaks int) (asked *atomic.Int64, keys f
 func TestARequestWhoseConnectionBreaksIsSentAgainUnderTheSameKey(t *testing.T) {
 	dir := newFolder(t)
 	asked, keys := breaking(t, dir, 5)
-	ctx := patient(t)
-	c, _, err := daemon.Running(ctx, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close(ctx) }()
+	ctx, c := clientOf(t, dir)
 	conv, err := c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: "/p"})
 	if err != nil || conv.ID != "made" {
 		t.Fatalf("%+v %v", conv, err)
@@ -218,13 +222,8 @@ func TestARequestWhoseConnectionBreaksIsSentAgainUnderTheSameKey(t *testing.T) {
 func TestARequestThatBreaksEveryConnectionIsGivenUp(t *testing.T) {
 	dir := newFolder(t)
 	asked, _ := breaking(t, dir, 1000)
-	ctx := patient(t)
-	c, _, err := daemon.Running(ctx, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close(ctx) }()
-	_, err = c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: "/p"})
+	ctx, c := clientOf(t, dir)
+	_, err := c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: "/p"})
 	wantCode(t, err, host.CodeUnreachable)
 	if n := asked.Load(); n != 6 {
 		t.Errorf("it was asked %d times", n)
@@ -243,13 +242,8 @@ func TestAnotherRefusalOfADaemonIsNotAskedAgain(t *testing.T) {
 		w.WriteHeader(host.StatusOf(host.CodeClosed))
 		_ = json.NewEncoder(w).Encode(p)
 	})
-	ctx := patient(t)
-	c, _, err := daemon.Running(ctx, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = c.Close(ctx) }()
-	_, err = c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: "/p"})
+	ctx, c := clientOf(t, dir)
+	_, err := c.Create(ctx, host.NewConversation{Harness: "codex", Cwd: "/p"})
 	wantCode(t, err, host.CodeStoreFull)
 	if asked != 1 {
 		t.Errorf("it was asked %d times", asked)
